@@ -1,0 +1,30 @@
+"""Gramless: deep kernels without the Gram matrix."""
+
+from gramless.dkn import DeepKernel
+from gramless.errors import (
+    ClippedSpectrumWarning,
+    DataError,
+    FileFormatError,
+    GramlessError,
+    MemoryBudgetError,
+)
+from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.metrics import relative_error
+from gramless.version import __version__
+from gramless.views import Views
+
+__all__ = [
+    "ClippedSpectrumWarning",
+    "DataError",
+    "DeepKernel",
+    "DeepKernelClassifier",
+    "DeepKernelNetwork",
+    "DeepMapClassifier",
+    "DeepMapNetwork",
+    "FileFormatError",
+    "GramlessError",
+    "MemoryBudgetError",
+    "Views",
+    "__version__",
+    "relative_error",
+]

@@ -1,0 +1,16 @@
+"""The deep kernel network: activations, layers, and the kernel that they make."""
+
+from gramless.dkn.activations import Activation, make_activation
+from gramless.dkn.deep_kernel import DeepKernel, ViewKernel
+from gramless.dkn.initial import initial_weights
+from gramless.dkn.layer import Layer, forward
+
+__all__ = [
+    "Activation",
+    "DeepKernel",
+    "Layer",
+    "ViewKernel",
+    "forward",
+    "initial_weights",
+    "make_activation",
+]

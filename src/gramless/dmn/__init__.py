@@ -1,0 +1,42 @@
+"""The deep map network: layered as in the paper, and collapsed into one projection."""
+
+from typing import Protocol
+
+from torch import Tensor
+
+from gramless.dkn import DeepKernel
+from gramless.dmn.build import build, clipped_mass
+from gramless.dmn.collapse import CollapsedMap, collapse
+from gramless.dmn.input_maps import InputMaps, choose_recipes, exact_on_landmarks
+from gramless.dmn.layered import LayeredMap
+from gramless.views import Views
+
+
+class DeepMap(Protocol):
+    """What the layered and the collapsed map have in common."""
+
+    @property
+    def kernel(self) -> DeepKernel: ...
+
+    @property
+    def n_components(self) -> int: ...
+
+    @property
+    def clipped_mass(self) -> list[list[float]]: ...
+
+    def responses(self, X: Views) -> Tensor: ...
+
+    def transform(self, X: Views) -> Tensor: ...
+
+
+__all__ = [
+    "CollapsedMap",
+    "DeepMap",
+    "InputMaps",
+    "LayeredMap",
+    "build",
+    "choose_recipes",
+    "clipped_mass",
+    "collapse",
+    "exact_on_landmarks",
+]

@@ -1,0 +1,8 @@
+"""The scikit-learn faces: thin, each one parameters plus calls into the packages above."""
+
+from gramless.estimators.deep_kernel_classifier import DeepKernelClassifier
+from gramless.estimators.deep_kernel_network import DeepKernelNetwork
+from gramless.estimators.deep_map_classifier import DeepMapClassifier
+from gramless.estimators.deep_map_network import DeepMapNetwork
+
+__all__ = ["DeepKernelClassifier", "DeepKernelNetwork", "DeepMapClassifier", "DeepMapNetwork"]

@@ -1,0 +1,78 @@
+"""What the two classifiers share: labels in, features of their own, margins out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+from torch import Tensor
+
+from gramless.estimators.deep_kernel_network import needs_nonnegative
+from gramless.estimators.inputs import views_to_fit, views_to_use
+from gramless.heads import Head, Labels
+from gramless.views import Views
+
+
+class ViewsClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier on Views for classes (n,) or several labels per sample (n, n_labels).
+
+    A subclass learns what turns samples into features, and a head on them.
+    """
+
+    labels_: Labels
+    head_: Head
+
+    @abstractmethod
+    def _fit(self, views: Views, y: np.ndarray, signs: np.ndarray) -> Head:
+        """Learn from samples and their signs (n, n_labels); whatever `_features` needs is set on self."""
+
+    @abstractmethod
+    def _features(self, views: Views) -> np.ndarray:
+        """What the head takes: (n, n_features)."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        views = views_to_fit(self, X)
+        y = _as_labels(y)
+        check_consistent_length(views, y)
+        self.labels_, signs = Labels.of(y)
+        self.classes_ = self.labels_.classes
+        self.head_ = self._fit(views, y, signs)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Margins: (n,) for two classes, otherwise (n, n_labels)."""
+        return self.labels_.scores(self._margins(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest margin, or an indicator of every label with a positive one."""
+        return self.labels_.decide(self._margins(X))
+
+    def _margins(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.head_.margins(self._features(views_to_use(self, X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = needs_nonnegative(self.kernels)
+        return tags
+
+
+def _as_labels(y: Any) -> Any:
+    """A caller's labels as an array: (n,), or (n, n_labels) with more than one column."""
+    if isinstance(y, Tensor):
+        y = y.cpu().numpy()
+    if sparse.issparse(y):
+        return y.tocsr()
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    return y if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)

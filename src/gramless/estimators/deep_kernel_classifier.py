@@ -1,0 +1,99 @@
+"""DeepKernelClassifier: a deep kernel network with an SVM on the Gram matrix; the paper's reference, DKN + SVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gramless.budget import require, resolve_budget
+from gramless.estimators.classifier import ViewsClassifier
+from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
+from gramless.heads import Head, fit_kernel_svms
+from gramless.views import Views
+
+
+class DeepKernelClassifier(ViewsClassifier):
+    """A deep kernel network and one LIBSVM machine per label on its Gram matrix.
+
+    Exact, and quadratic in the number of samples: the reference that DeepMapClassifier approximates at linear cost.
+
+    Parameters
+    ----------
+    kernels, hidden, activation, output_activation, weights, hidden_gain, output_gain, normalize
+        The network, as in DeepKernelNetwork.
+    C : float
+        Penalty of the SVM; the network is scaled so that it means the same for all networks.
+    class_weight : "balanced", dict of -1 and +1, or None
+        Weights of the negative and positive samples of each label.
+    views, device, memory_budget, random_state
+        As in DeepKernelNetwork. The n x n Gram matrix is refused, before anything is computed, where it does not fit.
+
+    Attributes
+    ----------
+    kernel_ : DeepKernel
+    support_ : Views
+        The training samples that any label's machine uses.
+    classes_ : array
+        The classes, or the numbers of the labels.
+    """
+
+    def __init__(
+        self,
+        kernels: Any = DEFAULT_KERNELS,
+        hidden: Sequence[int] = (80,),
+        *,
+        activation: Any = "tanh",
+        output_activation: Any = "exp",
+        weights: Any = "random",
+        hidden_gain: float = 1.0,
+        output_gain: float = 4.0,
+        normalize: bool = True,
+        C: float = 1.0,
+        class_weight: Any = None,
+        views: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.hidden = hidden
+        self.activation = activation
+        self.output_activation = output_activation
+        self.weights = weights
+        self.hidden_gain = hidden_gain
+        self.output_gain = output_gain
+        self.normalize = normalize
+        self.C = C
+        self.class_weight = class_weight
+        self.views = views
+        self.device = device
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+
+    def _fit(self, views: Views, y: np.ndarray, signs: np.ndarray) -> Head:
+        n = len(views)
+        require(
+            2 * 8 * n**2,  # the matrix and LIBSVM's copy
+            resolve_budget(self.memory_budget),
+            what=f"an SVM on the {n:,} x {n:,} kernel matrix",
+            remedy="Use DeepMapClassifier, whose cost is linear, or raise memory_budget.",
+        )
+        network = DeepKernelNetwork(**network_parameters(self)).fit(views, y)
+        self.kernel_ = network.kernel_
+        gram = self.kernel_.tensor(views, views).double().cpu().numpy()
+        head = fit_kernel_svms(gram, signs, self.C, self.class_weight)
+        used = np.flatnonzero(head.coefficients.any(axis=0))
+        used = used if len(used) else np.array([0])
+        self.support_ = views[used].dense(views.dtype)
+        return Head(head.coefficients[:, used], head.intercepts)
+
+    def _features(self, views: Views) -> np.ndarray:
+        return self.kernel_.tensor(views, self.support_).cpu().numpy()
+
+
+def network_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator that are those of its DeepKernelNetwork."""
+    names = DeepKernelNetwork._get_param_names()
+    return {name: getattr(estimator, name) for name in names}

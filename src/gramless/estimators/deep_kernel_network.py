@@ -1,0 +1,157 @@
+"""DeepKernelNetwork: from samples to a DeepKernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import torch
+from sklearn.base import BaseEstimator
+
+from gramless.budget import resolve_budget, row_blocks
+from gramless.dkn import DeepKernel, Layer, ViewKernel, initial_weights, make_activation
+from gramless.errors import DataError
+from gramless.estimators.inputs import generator_from, views_to_fit
+from gramless.kernels import Domain, make_kernel
+from gramless.views import Views
+
+DEFAULT_KERNELS = ("linear", "poly2", "gaussian", "intersection")
+SCALE_SAMPLES = 1_000
+
+
+class DeepKernelNetwork(BaseEstimator):
+    """A deep kernel network: elementary kernels on every view, combined and activated layer by layer (Eq. 1).
+
+    Parameters
+    ----------
+    kernels : sequence of str, Kernel or callable, or a mapping of view names to such sequences
+        The elementary kernels. A sequence is used on every view.
+    hidden : tuple of int
+        Units of each hidden layer; () for the two-layer network that only combines kernels.
+    activation, output_activation : str, tuple of coefficients, or callable
+        tanh, sinh, exp or identity; non-negative coefficients of a polynomial; or a function of a tensor.
+    weights : "random", "uniform", or one (n_units, n_inputs) matrix per layer
+    hidden_gain, output_gain : float
+        What the weights of a unit sum to, unless they are given. tanh of a gain of 1 is nearly linear; the exponential
+        of the output gain is the ratio of the most to the least similar pair.
+    normalize : bool
+        Scale kernels given by name to a unit diagonal, so that no view rules by its units.
+    views : mapping of names to columns, or None
+        How one array is cut into views; not needed for Views, mappings and lists of arrays.
+    device : "auto", "cpu", "cuda"
+    memory_budget : int, str or None
+        Bytes, or a text such as "256MiB", that may be used at once; None is a quarter of what is free.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    kernel_ : DeepKernel
+        The network as an immutable value: call it, give it to SVC, compile it with DeepMapNetwork. Scaled so that its
+        mean diagonal exceeds its mean by one, which makes the C of an SVM mean the same for every network.
+    """
+
+    def __init__(
+        self,
+        kernels: Any = DEFAULT_KERNELS,
+        hidden: Sequence[int] = (80,),
+        *,
+        activation: Any = "tanh",
+        output_activation: Any = "exp",
+        weights: Any = "random",
+        hidden_gain: float = 1.0,
+        output_gain: float = 4.0,
+        normalize: bool = True,
+        views: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.hidden = hidden
+        self.activation = activation
+        self.output_activation = output_activation
+        self.weights = weights
+        self.hidden_gain = hidden_gain
+        self.output_gain = output_gain
+        self.normalize = normalize
+        self.views = views
+        self.device = device
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Settle everything that depends on data; labels are not looked at."""
+        views = views_to_fit(self, X)
+        generator = generator_from(self.random_state)
+        sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
+        inputs = self._inputs(views, sample, generator)
+        widths = (len(inputs), *self.hidden, 1)
+        if min(widths) < 1:
+            raise ValueError(f"hidden={self.hidden!r}: every hidden layer needs at least one unit.")
+        gains = [self.hidden_gain] * len(self.hidden) + [self.output_gain]
+        weights = initial_weights(self.weights, widths, gains, generator)
+        activations = [self.activation] * len(self.hidden) + [self.output_activation]
+        layers = tuple(Layer(w, make_activation(a)) for w, a in zip(weights, activations, strict=True))
+        kernel = DeepKernel(inputs, layers, views.layout, 1.0, self.device, self.memory_budget)
+        self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
+        return self
+
+    def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
+        inputs = []
+        for view, spec in self._specs(views):
+            kernel = make_kernel(spec, normalize=self.normalize)
+            try:
+                if kernel.domain is Domain.NONNEGATIVE:
+                    check_domain(kernel, views, view, resolve_budget(self.memory_budget))
+                kernel = kernel.fit(sample.tensor(view, torch.float64), generator)
+            except DataError as error:
+                raise DataError(f"view {view!r}: {error}") from error
+            inputs.append(ViewKernel(view, kernel))
+        return tuple(inputs)
+
+    def _specs(self, views: Views) -> list[tuple[str, Any]]:
+        """(view, kernel) of every input of the network."""
+        if not isinstance(self.kernels, Mapping):
+            shared = [self.kernels] if isinstance(self.kernels, str) or callable(self.kernels) else self.kernels
+            per_view = dict.fromkeys(views.names, shared)
+        else:
+            per_view = dict(self.kernels)
+            if set(per_view) != set(views.names):
+                raise DataError(
+                    f"kernels= names the views {sorted(per_view)}, and the views {sorted(views.names)} came. "
+                    "Give every view its kernels."
+                )
+        specs = [(view, spec) for view, chosen in per_view.items() for spec in chosen]
+        if not specs:
+            raise ValueError("a network needs at least one elementary kernel; kernels= is empty.")
+        return specs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = needs_nonnegative(self.kernels)
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "kernel_")
+
+
+def needs_nonnegative(kernels: Any) -> bool:
+    """Whether any of the kernels asked for is defined on non-negative data only."""
+    groups = kernels.values() if isinstance(kernels, Mapping) else [kernels]
+    specs = [spec for group in groups for spec in ([group] if isinstance(group, str) or callable(group) else group)]
+    return any(make_kernel(spec, normalize=False).domain is Domain.NONNEGATIVE for spec in specs)
+
+
+def check_domain(kernel: Any, views: Views, view: str, budget: int) -> None:
+    """Look at every sample once, a block at a time."""
+    for rows in row_blocks(len(views), 8 * views.layout[view], budget):
+        kernel.domain.check(views[rows].tensor(view, views.dtype), kernel.name)
+
+
+def unit_spread(kernel: DeepKernel, sample: Views) -> float:
+    """1 / (mean diagonal - mean): what makes the mean squared distance to the mean of the maps equal to one."""
+    gram = kernel.tensor(sample, sample, torch.float64)
+    spread = (gram.diagonal().mean() - gram.mean()).item()
+    return 1.0 / spread if spread > 1e-12 * gram.abs().max().item() else 1.0

@@ -1,0 +1,199 @@
+"""DeepMapNetwork: from samples to explicit vectors whose inner products are a deep kernel's values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from gramless.budget import resolve_budget, row_blocks
+from gramless.dkn import DeepKernel
+from gramless.dmn import DeepMap, build, choose_recipes, collapse, exact_on_landmarks
+from gramless.errors import DataError
+from gramless.estimators.deep_kernel_network import DeepKernelNetwork
+from gramless.estimators.inputs import generator_from, like_input, views_to_fit, views_to_use
+from gramless.landmarks import SELECTORS
+from gramless.views import Views, is_multiview
+
+
+class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A deep kernel network compiled into an explicit map (section 3 of the paper).
+
+    Parameters
+    ----------
+    kernel : DeepKernel, DeepKernelNetwork, FrozenEstimator or None
+        What to compile. An unfitted network is cloned and fitted here; None is a DeepKernelNetwork as it comes.
+    n_landmarks : int
+        Samples that stand for the data; more are better and cost linearly in transform, cubically in fit.
+    landmarks : "uniform", "kmeans", "rpcholesky", "leverage", row numbers, or Views
+        How the landmarks are chosen, or the landmarks themselves.
+    n_components : int or None
+        Columns of the map: the largest eigenvalues of the landmark Gram matrix. None keeps all.
+    hidden_components : int, sequence of int, or None
+        Eigenvectors kept in the hidden layers of the layered map; None keeps all.
+    input_maps : "eigen", "paper", or a mapping of kernel names to maps
+        Explicit maps at the input of the layered map.
+    evaluation : "auto", "collapsed", "layered"
+        The layered map unfolds each layer into three sub-layers, as the paper does. Where nothing is truncated or
+        quantised inside, it equals the collapsed one, which costs a fraction; "auto" then takes that.
+    views, device, memory_budget, random_state
+        As in DeepKernelNetwork.
+
+    Attributes
+    ----------
+    kernel_ : DeepKernel
+    map_ : CollapsedMap or LayeredMap
+    landmarks_ : Views
+    landmark_indices_ : array of int, or None where landmarks were given as samples
+    clipped_mass_ : list of lists
+        Per layer of the map and unit, the share of the spectrum that was negative and had to be clipped.
+
+    The map works in float64 if any view of the training data needs it, and in float32 otherwise.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_landmarks: int = 500,
+        *,
+        landmarks: Any = "uniform",
+        n_components: int | None = None,
+        hidden_components: int | Sequence[int] | None = None,
+        input_maps: Any = "eigen",
+        evaluation: str = "auto",
+        views: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.n_components = n_components
+        self.hidden_components = hidden_components
+        self.input_maps = input_maps
+        self.evaluation = evaluation
+        self.views = views
+        self.device = device
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose landmarks and compile; y goes to an unfitted kernel network and nowhere else."""
+        views = views_to_fit(self, X)
+        generator = generator_from(self.random_state)
+        kernel = self._fitted_kernel(views, y)
+        self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget)
+        views = views.match(self.kernel_.layout)
+        self.landmark_indices_, chosen = self._choose_landmarks(views, generator)
+        self.landmarks_ = chosen.dense(views.dtype)
+        self.map_ = self._compile(views, generator)
+        self.clipped_mass_ = self.map_.clipped_mass
+        self._n_features_out = self.map_.n_components
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """phi(x) of every sample: (n, n_components)."""
+        check_is_fitted(self)
+        views = views_to_use(self, X)
+        return like_input(self.map_.transform(views), views)
+
+    def _fitted_kernel(self, views: Views, y: Any) -> DeepKernel:
+        if isinstance(self.kernel, DeepKernel):
+            return self.kernel
+        network = DeepKernelNetwork(random_state=self.random_state) if self.kernel is None else clone(self.kernel)
+        network.fit(views, y)
+        return network.kernel_
+
+    def _choose_landmarks(self, views: Views, generator: torch.Generator) -> tuple[np.ndarray | None, Views]:
+        if is_multiview(self.landmarks):
+            return None, self.kernel_.views(self.landmarks)
+        if isinstance(self.landmarks, str):
+            if self.landmarks not in SELECTORS:
+                raise ValueError(
+                    f"there is no selector named {self.landmarks!r}. Selectors: {', '.join(SELECTORS)}; "
+                    "or give row numbers, or the landmarks themselves as Views."
+                )
+            rows = self._select(views, generator).numpy()
+        else:
+            rows = np.asarray(self.landmarks)
+            if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
+                raise DataError(f"landmarks must be row numbers or Views, got {self.landmarks!r}.")
+            if rows.min() < 0 or rows.max() >= len(views):
+                raise DataError(
+                    f"landmark rows must lie in 0 ... {len(views) - 1}; {rows.min()} ... {rows.max()} came."
+                )
+        return rows, views[rows]
+
+    def _select(self, views: Views, generator: torch.Generator) -> Tensor:
+        if self.n_landmarks < 1:
+            raise ValueError(f"n_landmarks must be at least 1, got {self.n_landmarks}.")
+        if self.n_landmarks > len(views):
+            warnings.warn(
+                f"n_landmarks={self.n_landmarks} is more than the {len(views)} samples; all of them become landmarks.",
+                stacklevel=4,
+            )
+        n_landmarks = min(self.n_landmarks, len(views))
+        select = SELECTORS[self.landmarks]
+        return select(self.kernel_, views, n_landmarks, generator, resolve_budget(self.memory_budget))
+
+    def _compile(self, views: Views, generator: torch.Generator) -> DeepMap:
+        recipes = choose_recipes(self.kernel_, self.input_maps)
+        hidden = self._hidden_components()
+        collapsible = exact_on_landmarks(recipes) and not any(hidden)
+        if self.evaluation not in ("auto", "collapsed", "layered"):
+            raise ValueError(f"evaluation={self.evaluation!r}: give 'auto', 'collapsed' or 'layered'.")
+        if self.evaluation == "collapsed" and not collapsible:
+            raise ValueError(
+                "evaluation='collapsed' has no hidden layers to truncate and no input maps to quantise: leave "
+                "hidden_components and input_maps as they are, or use evaluation='layered'."
+            )
+        if self.evaluation == "layered" or not collapsible:
+            return build(
+                self.kernel_,
+                self.landmarks_,
+                recipes,
+                [*hidden, self.n_components],
+                views.dtype,
+                generator,
+                lambda view: feature_bounds(views, view, resolve_budget(self.memory_budget)),
+            )
+        return collapse(self.kernel_, self.landmarks_, self.n_components, views.dtype)
+
+    def _hidden_components(self) -> list[int | None]:
+        n_hidden = len(self.kernel_.layers) - 1
+        if self.hidden_components is None or isinstance(self.hidden_components, int):
+            return [self.hidden_components] * n_hidden
+        if len(self.hidden_components) != n_hidden:
+            raise ValueError(
+                f"hidden_components={self.hidden_components!r} must name a number for each of the {n_hidden} "
+                "hidden layers."
+            )
+        return list(self.hidden_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        network = DeepKernelNetwork() if self.kernel is None else self.kernel
+        if not isinstance(network, DeepKernel):
+            tags.input_tags.positive_only = get_tags(network).input_tags.positive_only
+        return tags
+
+
+def feature_bounds(views: Views, view: str, budget: int) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest value of every feature of a view, in one pass over blocks."""
+    lows, highs = [], []
+    for rows in row_blocks(len(views), 8 * views.layout[view], budget):
+        block = views[rows].tensor(view, views.dtype)
+        lows.append(block.amin(0))
+        highs.append(block.amax(0))
+    return torch.stack(lows).amin(0), torch.stack(highs).amax(0)

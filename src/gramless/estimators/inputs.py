@@ -1,0 +1,59 @@
+"""What every estimator does with its input: anything that Views takes, or one array with `views=` column groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from gramless.views import Columns, Views, is_multiview, side_by_side
+
+
+def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
+    """Training data as Views; records the widths of the views, which later data must have."""
+    views = _as_views(estimator, X, estimator.views, reset=True)
+    estimator.n_features_in_ = views.shape[1]
+    estimator.layout_ = views.layout
+    return views
+
+
+def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
+    """New data as the views that the estimator was fitted on."""
+    columns = estimator.views or side_by_side(estimator.layout_)
+    return _as_views(estimator, X, columns, reset=False).match(estimator.layout_)
+
+
+def generator_from(random_state: Any) -> torch.Generator:
+    """An explicit generator from scikit-learn's random_state."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return torch.Generator().manual_seed(int(seed))
+
+
+def like_input(values: Tensor, X: Views) -> Any:
+    """NumPy in, NumPy out; tensors in, tensors out."""
+    return values.numpy() if X.torch_device is None else values
+
+
+def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, reset: bool) -> Views:
+    if is_multiview(X):
+        return Views(X)
+    if isinstance(X, Tensor):
+        return Views(X, columns)
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
+    return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
+
+
+def _positions(columns: Columns | None, names: np.ndarray | None) -> Columns | None:
+    """Column groups by position: a DataFrame's names are gone once scikit-learn has validated it."""
+    if columns is None or names is None:
+        return columns
+    position = {name: i for i, name in enumerate(names)}
+    return {
+        view: [position.get(c, c) for c in chosen] if not isinstance(chosen, slice) else chosen
+        for view, chosen in columns.items()
+    }

@@ -1,0 +1,50 @@
+"""From labels to one column of +1 / -1 per label, and back from scores to labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from gramless.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What kind of labels a classifier learned: classes (n,), or an indicator matrix (n, n_labels)."""
+
+    classes: np.ndarray
+    multilabel: bool
+
+    @classmethod
+    def of(cls, y: Any) -> tuple[Labels, np.ndarray]:
+        """The labels of y, and its signs: one column per label (one in all for two classes), +1 or -1."""
+        check_classification_targets(y)
+        if type_of_target(y).startswith("multilabel"):
+            indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)
+            return cls(np.arange(indicator.shape[1]), True), np.where(indicator > 0, 1.0, -1.0)
+        y = np.asarray(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(
+                f"all {len(y)} samples are of one class, {classes[0]!r}: a classifier needs samples of at least two "
+                "classes. Add the others, or check that the labels are the right ones."
+            )
+        if len(classes) == 2:
+            return cls(classes, False), np.where(codes == 1, 1.0, -1.0)[:, None]
+        return cls(classes, False), np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+
+    def scores(self, margins: np.ndarray) -> np.ndarray:
+        """decision_function's shape: (n,) for two classes, (n, n_labels) otherwise."""
+        return margins[:, 0] if not self.multilabel and len(self.classes) == 2 else margins
+
+    def decide(self, margins: np.ndarray) -> np.ndarray:
+        """The class with the highest margin, or every label with a positive one."""
+        if self.multilabel:
+            return (margins > 0).astype(np.int64)
+        if len(self.classes) == 2:
+            return self.classes[(margins[:, 0] > 0).astype(int)]
+        return self.classes[margins.argmax(1)]

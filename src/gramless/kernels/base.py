@@ -1,0 +1,74 @@
+"""What every elementary kernel is: parameters plus one formula, its diagonal and its domain."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from gramless.errors import DataError
+
+
+class Domain(Enum):
+    """The values on which a kernel is defined."""
+
+    REAL = "real numbers"
+    NONNEGATIVE = "non-negative numbers"
+    SAMPLE_NUMBERS = "sample numbers"
+
+    def check(self, x: Tensor, kernel_name: str) -> None:
+        if self is Domain.NONNEGATIVE and x.numel() and x.min() < 0:
+            raise DataError(
+                f"the {kernel_name} kernel is defined for non-negative values, and {x.min().item():.6g} came. "
+                "Use it on histograms, counts or magnitudes; for signed features choose linear, poly2, gaussian, "
+                "laplacian or arccos1."
+            )
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """An elementary kernel k(x, z) on the rows of one view: an immutable value.
+
+    A subclass holds its parameters and writes the formula of `_values` and `_self_values` on tensors.
+    With `normalize=True` the kernel is k(x, z) / sqrt(k(x, x) k(z, z)), and 0 where a sample has k(x, x) = 0.
+    """
+
+    normalize: bool = field(default=False, kw_only=True)
+
+    name: ClassVar[str]
+    domain: ClassVar[Domain] = Domain.REAL
+
+    @abstractmethod
+    def _values(self, x: Tensor, z: Tensor) -> Tensor:
+        """k(x_i, z_j) for x (n, d) and z (m, d): (n, m)."""
+
+    @abstractmethod
+    def _self_values(self, x: Tensor) -> Tensor:
+        """k(x_i, x_i): (n,)."""
+
+    def fit(self, x: Tensor, generator: torch.Generator) -> Self:
+        """The same kernel with every parameter that depends on data settled."""
+        return self
+
+    def pairwise(self, x: Tensor, z: Tensor) -> Tensor:
+        self.domain.check(x, self.name)
+        self.domain.check(z, self.name)
+        values = self._values(x, z)  # (n, m)
+        if self.normalize:
+            values = values * inverse_root(self._self_values(x))[:, None]
+            values *= inverse_root(self._self_values(z))
+        return values
+
+    def diagonal(self, x: Tensor) -> Tensor:
+        self.domain.check(x, self.name)
+        values = self._self_values(x)  # (n,)
+        return values * inverse_root(values).square() if self.normalize else values
+
+
+def inverse_root(values: Tensor) -> Tensor:
+    """values^(-1/2), and 0 where a value is 0 (a sample without any content is similar to nothing)."""
+    return torch.where(values > 0, values, torch.inf).rsqrt()

@@ -1,0 +1,50 @@
+"""A user's own kernel function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gramless.errors import DataError
+from gramless.kernels.base import Kernel
+
+DIAGONAL_BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Custom(Kernel):
+    """`function(X, Z)` of two NumPy arrays, (n, d) and (m, d), gives the (n, m) kernel values.
+
+    The same kind of function as scikit-learn's pairwise kernels and SVC take. Its diagonal is read off small
+    square blocks unless `diagonal(X)` is given.
+    """
+
+    function: Callable[[np.ndarray, np.ndarray], Any]
+    diagonal_function: Callable[[np.ndarray], Any] | None = None
+
+    name = "custom"
+
+    def _values(self, x: Tensor, z: Tensor) -> Tensor:
+        values = torch.as_tensor(np.asarray(self.function(x.cpu().numpy(), z.cpu().numpy())))
+        if values.shape != (len(x), len(z)):
+            raise DataError(
+                f"the kernel function {self._label} returned shape {tuple(values.shape)} for {len(x)} and {len(z)} "
+                f"samples; it must return ({len(x)}, {len(z)})."
+            )
+        return values.to(dtype=x.dtype, device=x.device)
+
+    def _self_values(self, x: Tensor) -> Tensor:
+        if self.diagonal_function is not None:
+            values = torch.as_tensor(np.asarray(self.diagonal_function(x.cpu().numpy())))
+            return values.to(dtype=x.dtype, device=x.device)
+        blocks = x.split(DIAGONAL_BLOCK)
+        return torch.cat([self._values(block, block).diagonal() for block in blocks])
+
+    @property
+    def _label(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))

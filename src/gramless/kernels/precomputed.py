@@ -1,0 +1,58 @@
+"""A kernel whose values are known already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gramless.errors import DataError
+from gramless.kernels.base import Domain, Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """`gram[i, j]` is the kernel between samples i and j of everything there is, training and test alike.
+
+    Its view has one column: the number of each sample in that matrix. Any two sets of samples can then be compared,
+    and splitting rows needs no special care.
+    """
+
+    gram: Any
+
+    name = "precomputed"
+    domain = Domain.SAMPLE_NUMBERS
+
+    def __post_init__(self) -> None:
+        gram = self.gram if isinstance(self.gram, Tensor) else torch.from_numpy(np.array(self.gram, dtype=float))
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+            raise DataError(f"a precomputed kernel must be a square matrix, got shape {tuple(gram.shape)}.")
+        if not gram.isfinite().all():
+            raise DataError("the precomputed kernel contains NaN or infinity.")
+        if not torch.allclose(gram, gram.T, rtol=1e-4, atol=1e-6 * gram.abs().max().item()):
+            raise DataError("the precomputed kernel is not symmetric: gram[i, j] must equal gram[j, i].")
+        object.__setattr__(self, "gram", gram)
+
+    def _values(self, x: Tensor, z: Tensor) -> Tensor:
+        rows, columns = self._numbers(x), self._numbers(z)
+        return self.gram.to(x.device)[rows][:, columns].to(x.dtype)
+
+    def _self_values(self, x: Tensor) -> Tensor:
+        return self.gram.to(x.device).diagonal()[self._numbers(x)].to(x.dtype)
+
+    def _numbers(self, x: Tensor) -> Tensor:
+        if x.shape[1] != 1:
+            raise DataError(
+                f"a precomputed kernel looks samples up by number, so its view has one column, not {x.shape[1]}. "
+                "Give np.arange(n).reshape(-1, 1), and the whole matrix to Precomputed(gram)."
+            )
+        numbers = x[:, 0].round().long()
+        if (numbers != x[:, 0]).any() or numbers.min() < 0 or numbers.max() >= len(self.gram):
+            raise DataError(
+                f"sample numbers must be whole and in 0 ... {len(self.gram) - 1} (the size of the precomputed "
+                f"kernel); {x.min().item():g} ... {x.max().item():g} came."
+            )
+        return numbers

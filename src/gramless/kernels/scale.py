@@ -1,0 +1,58 @@
+"""The width of a distance kernel: a number, or read off the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Scale = float | Literal["mean", "neighbours"]
+
+MAX_QUERIES = 1_000
+MAX_REFERENCES = 5_000
+
+
+def check_scale(scale: Scale) -> None:
+    if isinstance(scale, str):
+        if scale not in ("mean", "neighbours"):
+            raise ValueError(f"scale={scale!r}: give a positive number, 'mean' or 'neighbours'.")
+    elif not scale > 0:
+        raise ValueError(f"scale must be positive, got {scale}.")
+
+
+def settle_scale(
+    scale: Scale,
+    n_neighbours: int,
+    distance: Callable[[Tensor, Tensor], Tensor],
+    x: Tensor,
+    generator: torch.Generator,
+) -> float:
+    """Mean distance to the k nearest other samples ("neighbours"), or to all other samples ("mean").
+
+    Estimated from at most 1,000 samples against at most 5,000, drawn with the generator. Samples that all
+    coincide have no width; any is right for them, and 1 is returned.
+    """
+    if not isinstance(scale, str):
+        return scale
+    order = torch.randperm(len(x), generator=generator)
+    references = x[order[:MAX_REFERENCES].to(x.device)]
+    n_queries = min(len(x), MAX_QUERIES)
+    distances = distance(references[:n_queries], references)  # (q, r); query i is reference i
+    distances.fill_diagonal_(torch.inf)
+    if len(references) < 2:
+        return 1.0
+    if scale == "neighbours":
+        k = min(n_neighbours, len(references) - 1)
+        settled = distances.topk(k, dim=1, largest=False).values.double().mean()
+    else:
+        settled = distances[distances.isfinite()].double().mean()
+    return settled.item() if settled > 0 else 1.0
+
+
+def refuse_unsettled(scale: Scale) -> float:
+    """The number that a fitted kernel holds."""
+    if isinstance(scale, str):
+        raise RuntimeError(f"the scale {scale!r} is read off the data: call kernel.fit(x, generator) first.")
+    return scale

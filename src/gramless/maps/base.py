@@ -1,0 +1,64 @@
+"""What every explicit map of one elementary kernel is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gramless.kernels import Kernel
+from gramless.kernels.base import inverse_root
+
+Bounds = Callable[[], tuple[Tensor, Tensor]]
+"""Finds the smallest and the largest value of every feature, over all training samples."""
+
+
+class ExplicitMap(ABC):
+    """phi with <phi(x), phi(z)> equal or close to kernel(x, z): an immutable value, made by a `MapRecipe`."""
+
+    kernel: Kernel
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """How many columns `transform` returns."""
+
+    @abstractmethod
+    def transform(self, x: Tensor) -> Tensor:
+        """phi(x): (n, n_columns)."""
+
+    def compress(self, x: Tensor) -> Any:
+        """Something smaller than phi(x) that `inner` takes as well; phi(x) itself where nothing smaller exists."""
+        return self.transform(x)
+
+    def _normalize(self, phi: Tensor, x: Tensor) -> Tensor:
+        """From the map of the plain kernel to that of the kernel normalised to a unit diagonal."""
+        return phi * inverse_root(self.kernel._self_values(x))[:, None] if self.kernel.normalize else phi
+
+
+class MapRecipe(ABC):
+    """How to make the explicit map of a kernel; holds the choices, such as a number of levels or of frequencies."""
+
+    @abstractmethod
+    def fit(
+        self,
+        kernel: Kernel,
+        landmarks: Tensor,
+        generator: torch.Generator,
+        budget: int,
+        bounds: Bounds | None = None,
+    ) -> ExplicitMap:
+        """Make the map.
+
+        `landmarks` (N, d) are the samples on which eigendecomposition maps are exact; `bounds` finds the
+        smallest and largest value of each feature over all training samples (over the landmarks, if not given); a map
+        whose landmark matrix does not fit into `budget` bytes is refused.
+        """
+
+
+def inner(a: Any, b: Any) -> Tensor:
+    """<phi(x_i), phi(z_j)> from transformed or compressed samples: (n, m)."""
+    return a @ b.T if isinstance(a, Tensor) else a.inner(b)

@@ -1,0 +1,53 @@
+"""The eigendecomposition (Nystrom) map of any kernel: phi(x) = k(x, S) U (Eqs. 6 and 7 with l = 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gramless.budget import require
+from gramless.kernels import Kernel
+from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
+from gramless.maps.spectrum import Projection, project, warn_if_clipped
+
+
+@dataclass(frozen=True)
+class Eigen(MapRecipe):
+    """Exact on the landmarks; `n_components` keeps the largest eigenvalues only."""
+
+    n_components: int | None = None
+
+    def fit(
+        self,
+        kernel: Kernel,
+        landmarks: Tensor,
+        generator: torch.Generator,
+        budget: int,
+        bounds: Bounds | None = None,
+    ) -> EigenMap:
+        require(
+            3 * len(landmarks) ** 2 * 8,
+            budget,
+            what=f"the eigendecomposition of {len(landmarks)} landmarks",
+            remedy="Use fewer landmarks, or raise memory_budget.",
+        )
+        exact = landmarks.double()
+        projection = project(kernel.pairwise(exact, exact), self.n_components, landmarks.dtype)
+        warn_if_clipped(projection, f"the {kernel.name} kernel on the landmarks")
+        return EigenMap(kernel, landmarks, projection)
+
+
+@dataclass(frozen=True, eq=False)
+class EigenMap(ExplicitMap):
+    kernel: Kernel
+    landmarks: Tensor  # (N, d)
+    projection: Projection
+
+    @property
+    def n_columns(self) -> int:
+        return self.projection.matrix.shape[1]
+
+    def transform(self, x: Tensor) -> Tensor:
+        return self.kernel.pairwise(x, self.landmarks.to(x)) @ self.projection.matrix.to(x)

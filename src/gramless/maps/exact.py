@@ -1,0 +1,108 @@
+"""Exact maps of the linear kernel, phi(x) = x, and of polynomial kernels (section 3.1 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, sqrt
+
+import torch
+from torch import Tensor
+
+from gramless.budget import require
+from gramless.kernels import Kernel, Linear, Polynomial
+from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
+
+
+@dataclass(frozen=True)
+class Exact(MapRecipe):
+    """The exact map, for linear and polynomial kernels."""
+
+    def fit(
+        self,
+        kernel: Kernel,
+        landmarks: Tensor,
+        generator: torch.Generator,
+        budget: int,
+        bounds: Bounds | None = None,
+    ) -> ExplicitMap:
+        n_features = landmarks.shape[1]
+        if isinstance(kernel, Linear):
+            return LinearMap(kernel, n_features)
+        if isinstance(kernel, Polynomial):
+            n_columns = count_monomials(n_features, kernel.degree, kernel.offset)
+            require(
+                len(landmarks) * n_columns * landmarks.element_size(),
+                budget,
+                what=f"the exact map of a degree-{kernel.degree} polynomial kernel on {n_features} features has "
+                f"{n_columns:,} columns; mapping {len(landmarks)} landmarks",
+                remedy="Use the eigendecomposition map (input_maps='eigen'), which has one column per landmark.",
+            )
+            return PolynomialMap(kernel, *monomials(n_features + (kernel.offset > 0), kernel.degree))
+        raise TypeError(
+            f"the {kernel.name} kernel has no finite exact map; those of linear and polynomial kernels are."
+        )
+
+
+@dataclass(frozen=True)
+class LinearMap(ExplicitMap):
+    kernel: Linear
+    n_features: int
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_features
+
+    def transform(self, x: Tensor) -> Tensor:
+        return self._normalize(x, x)
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialMap(ExplicitMap):
+    """x (x) ... (x) x with equal monomials merged: sqrt(multinomial) times each distinct product of features.
+
+    A positive offset c is one more feature with the constant value sqrt(c).
+    """
+
+    kernel: Polynomial
+    factors: Tensor  # (degree, n_columns): the features that each column multiplies
+    roots: Tensor  # (n_columns,): sqrt of how often that product occurs in the Kronecker power
+
+    @property
+    def n_columns(self) -> int:
+        return self.factors.shape[1]
+
+    def transform(self, x: Tensor) -> Tensor:
+        extended = x
+        if self.kernel.offset > 0:
+            extended = torch.cat([x, x.new_full((len(x), 1), sqrt(self.kernel.offset))], dim=1)
+        factors = self.factors.to(x.device)
+        phi = extended[:, factors[0]] * self.roots.to(x)
+        for factor in factors[1:]:
+            phi *= extended[:, factor]
+        return self._normalize(phi, x)
+
+
+def count_monomials(n_features: int, degree: int, offset: float) -> int:
+    """Distinct products of `degree` features: s(s+1)/2 for degree 2 without offset."""
+    return comb(n_features + (offset > 0) + degree - 1, degree)
+
+
+def monomials(n_features: int, degree: int) -> tuple[Tensor, Tensor]:
+    """Non-decreasing index tuples (degree, n_columns), and sqrt of the multinomial coefficient of each.
+
+    Built one degree at a time: a tuple that ends in j is extended by j, j + 1, ..., and its coefficient multiplied by
+    (its new length) / (how often its last index now stands in it).
+    """
+    factors = torch.arange(n_features)[None, :]
+    coefficients = torch.ones(n_features, dtype=torch.float64)
+    repeats = torch.ones(n_features, dtype=torch.long)
+    for length in range(2, degree + 1):
+        last = factors[-1]
+        n_children = n_features - last
+        parent = torch.repeat_interleave(n_children)
+        first_child = torch.repeat_interleave(n_children.cumsum(0) - n_children, n_children)
+        new = last[parent] + torch.arange(len(parent)) - first_child
+        repeats = torch.where(new == last[parent], repeats[parent] + 1, 1)
+        factors = torch.cat([factors[:, parent], new[None, :]])
+        coefficients = coefficients[parent] * length / repeats
+    return factors, coefficients.sqrt()

@@ -1,0 +1,58 @@
+"""Random Fourier features of the Gaussian and Laplacian kernels (Rahimi and Recht, 2007)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+from gramless.kernels import Gaussian, Kernel, Laplacian
+from gramless.kernels.scale import refuse_unsettled
+from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
+
+
+@dataclass(frozen=True)
+class Fourier(MapRecipe):
+    """Frequencies drawn from the kernel's spectrum; the error falls as 1 / sqrt(n_frequencies)."""
+
+    n_frequencies: int = 500
+
+    def __post_init__(self) -> None:
+        if self.n_frequencies < 1:
+            raise ValueError(f"at least one frequency is needed, got {self.n_frequencies}.")
+
+    def fit(
+        self,
+        kernel: Kernel,
+        landmarks: Tensor,
+        generator: torch.Generator,
+        budget: int,
+        bounds: Bounds | None = None,
+    ) -> FourierMap:
+        shape = (landmarks.shape[1], self.n_frequencies)
+        frequencies = torch.empty(shape, dtype=torch.float64)
+        if isinstance(kernel, Gaussian):
+            frequencies.normal_(generator=generator)
+        elif isinstance(kernel, Laplacian):
+            frequencies.cauchy_(generator=generator)
+        else:
+            raise TypeError(f"random Fourier features exist for gaussian and laplacian, not for {kernel.name}.")
+        return FourierMap(kernel, (frequencies / refuse_unsettled(kernel.scale)).to(landmarks))
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap(ExplicitMap):
+    """(cos <w, x>, sin <w, x>) / sqrt(D) over D frequencies w: the diagonal is exactly 1."""
+
+    kernel: Gaussian | Laplacian
+    frequencies: Tensor  # (d, n_frequencies)
+
+    @property
+    def n_columns(self) -> int:
+        return 2 * self.frequencies.shape[1]
+
+    def transform(self, x: Tensor) -> Tensor:
+        phases = x @ self.frequencies.to(x)
+        return torch.cat([phases.cos(), phases.sin()], dim=1).mul_(1 / sqrt(self.frequencies.shape[1]))

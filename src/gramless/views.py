@@ -1,0 +1,272 @@
+"""Views: feature blocks that share rows; the one input type inside the package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from gramless.errors import DataError
+
+Layout = dict[str, int]
+"""View names and their widths, in order."""
+
+Columns = Mapping[str, Any]
+"""View names and the columns of one array that belong to each: a slice, positions, or DataFrame column names."""
+
+
+class Views:
+    """Several descriptions of the same samples: row i of every view describes sample i.
+
+    Parameters
+    ----------
+    blocks
+        A mapping of names to 2-D blocks; a list of blocks (then named view0, view1, ...); or one block.
+        A block is a NumPy array, a scipy.sparse matrix, a torch tensor or a DataFrame. Sparse blocks stay sparse
+        and are made dense a few rows at a time where they are used.
+    columns
+        With one block: the columns that belong to each view, as slices, positions or DataFrame column names.
+
+    Nothing is copied where a view of the caller's memory will do, and nothing of the caller's is ever changed.
+    Rows can be indexed, so scikit-learn's splitters work; `X["sift"]` is one block.
+    """
+
+    __slots__ = ("_blocks",)
+    ndim = 2
+
+    def __init__(self, blocks: Any, columns: Columns | None = None) -> None:
+        named = dict(_name_blocks(blocks, columns))
+        if not named:
+            raise DataError("no views came: give at least one block of features.")
+        self._blocks = {str(name): _as_block(str(name), block) for name, block in named.items()}
+        rows = {name: block.shape[0] for name, block in self._blocks.items()}
+        if len(set(rows.values())) > 1:
+            raise DataError(
+                f"views must describe the same samples, but their row counts differ: {rows}. "
+                "Give every view one row per sample, in the same order."
+            )
+        for name, block in self._blocks.items():
+            _check_finite(name, block)
+
+    @classmethod
+    def _trusted(cls, blocks: dict[str, Any]) -> Views:
+        """Views of blocks that were checked before."""
+        views = cls.__new__(cls)
+        views._blocks = blocks
+        return views
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._blocks)
+
+    @property
+    def layout(self) -> Layout:
+        return {name: block.shape[1] for name, block in self._blocks.items()}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), sum(self.layout.values())
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        """The floating type that holds every block: float32, unless one of them needs float64."""
+        kinds = (
+            _numpy_dtype(block.dtype) if isinstance(block, Tensor) else block.dtype for block in self._blocks.values()
+        )
+        return np.dtype(np.result_type(np.float32, *kinds))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return torch.float64 if self.numpy_dtype.itemsize > 4 else torch.float32
+
+    @property
+    def torch_device(self) -> torch.device | None:
+        """Where the caller's tensors lie; None if the caller gave arrays."""
+        for block in self._blocks.values():
+            if isinstance(block, Tensor):
+                return block.device
+        return None
+
+    def __len__(self) -> int:
+        return int(next(iter(self._blocks.values())).shape[0])
+
+    def __getitem__(self, rows: Any) -> Any:
+        """`X["name"]` is a block; anything else selects rows of every block."""
+        if isinstance(rows, str):
+            return self._blocks[rows]
+        if isinstance(rows, tuple):  # scikit-learn indexes arrays as X[rows, ...]
+            if len(rows) != 2 or rows[1] is not Ellipsis:
+                raise IndexError("Views are indexed by rows, X[rows], or by the name of a view, X['name'].")
+            rows = rows[0]
+        if isinstance(rows, (int, np.integer)):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} of Views with {len(self)} rows")
+            rows = np.array([rows])
+        return Views._trusted({name: _take(block, rows) for name, block in self._blocks.items()})
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All views side by side in one dense array, for code that knows arrays only."""
+        kind = np.dtype(dtype) if dtype is not None else self.numpy_dtype
+        return np.hstack([np.asarray(_dense(block), dtype=kind) for block in self._blocks.values()])
+
+    def __repr__(self) -> str:
+        described = ", ".join(
+            f"{name} {block.shape[1]}{' sparse' if sparse.issparse(block) else ''}"
+            for name, block in self._blocks.items()
+        )
+        return f"Views({len(self)} rows: {described})"
+
+    def tensor(self, name: str, dtype: torch.dtype, device: torch.device | str = "cpu") -> Tensor:
+        """One view as a dense tensor (n, width); shares memory with the caller's array where it can."""
+        block = self._blocks[name]
+        if isinstance(block, Tensor):
+            return block.detach().to(device=device, dtype=dtype)
+        array = np.asarray(_dense(block), dtype=_numpy_dtype(dtype))
+        if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
+            array = array.copy()  # torch shares neither; a block of rows at a time, so the copy stays small
+        return torch.from_numpy(array).to(device)
+
+    def dense(self, dtype: torch.dtype) -> Views:
+        """A dense copy of a few rows that shares no memory with the caller's."""
+        tensors = {name: self.tensor(name, dtype, self.torch_device or "cpu").clone() for name in self.names}
+        if self.torch_device is None:
+            return Views._trusted({name: tensor.numpy() for name, tensor in tensors.items()})
+        return Views._trusted(tensors)
+
+    def match(self, layout: Layout) -> Views:
+        """The views that a fitted network knows, in its order; an error that names what is missing or too wide."""
+        mine = self.layout
+        missing = [name for name in layout if name not in mine]
+        if missing:
+            raise DataError(
+                f"the views {missing} are missing: this network was fitted on {list(layout)}, and {list(mine)} came."
+            )
+        for name, width in layout.items():
+            if mine[name] != width:
+                raise DataError(
+                    f"view {name!r} has {mine[name]} features, but this network was fitted on {width}. "
+                    "Describe new samples with the same features as the training samples."
+                )
+        return Views._trusted({name: self._blocks[name] for name in layout})
+
+
+def side_by_side(layout: Layout) -> dict[str, slice]:
+    """The columns of each view in one array that holds them all in order."""
+    ends = np.cumsum(list(layout.values())).tolist()
+    return {name: slice(end - width, end) for (name, width), end in zip(layout.items(), ends, strict=True)}
+
+
+def is_multiview(data: Any) -> bool:
+    """Whether data names or lists several blocks, rather than being one array-like of samples."""
+    if isinstance(data, (Views, Mapping)):
+        return True
+    return (
+        isinstance(data, (list, tuple))
+        and len(data) > 0
+        and all(len(getattr(block, "shape", ())) == 2 for block in data)
+    )
+
+
+def _name_blocks(blocks: Any, columns: Columns | None) -> Mapping[str, Any]:
+    if is_multiview(blocks):
+        if columns is not None:
+            raise DataError("columns= cuts one array into views, but several views came. Give one or the other.")
+        if isinstance(blocks, Views):
+            return blocks._blocks
+        if isinstance(blocks, Mapping):
+            return blocks
+        return {f"view{i}": block for i, block in enumerate(blocks)}
+    if columns is None:
+        return {"view0": blocks}
+    return {name: _select_columns(name, blocks, chosen) for name, chosen in columns.items()}
+
+
+def _select_columns(name: str, block: Any, chosen: Any) -> Any:
+    by_name = hasattr(block, "iloc") and not isinstance(chosen, slice) and all(isinstance(c, str) for c in chosen)
+    try:
+        if by_name:
+            return block[list(chosen)]
+        if hasattr(block, "iloc"):
+            return block.iloc[:, chosen]
+        if sparse.issparse(block):
+            return block.tocsc()[:, chosen].tocsr()
+        return (block if isinstance(block, Tensor) else np.asarray(block))[:, chosen]
+    except (IndexError, KeyError) as error:
+        raise DataError(f"view {name!r} asks for columns {chosen!r} that are not there: {error}.") from error
+
+
+def _as_block(name: str, block: Any) -> Any:
+    if hasattr(block, "to_numpy"):
+        block = block.to_numpy()
+    if sparse.issparse(block):
+        block = block.tocsr()
+    elif not isinstance(block, Tensor):
+        block = np.asarray(block)
+        if block.dtype == object:
+            try:
+                block = block.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise DataError(f"view {name!r} holds something that is not a number: {error}.") from error
+    if block.ndim != 2:
+        raise DataError(
+            f"view {name!r} must be 2-D, one row per sample, but has shape {tuple(block.shape)}. "
+            "Reshape a single feature with x.reshape(-1, 1), a single sample with x.reshape(1, -1)."
+        )
+    if 0 in block.shape:
+        raise DataError(
+            f"view {name!r} is empty: its shape is {tuple(block.shape)}. "
+            "Every view needs at least one sample and one feature."
+        )
+    kind = _numpy_dtype(block.dtype) if isinstance(block, Tensor) else block.dtype
+    if kind.kind not in "fiub":
+        raise DataError(f"view {name!r} must hold real numbers, but its dtype is {block.dtype}.")
+    return block
+
+
+def _check_finite(name: str, block: Any) -> None:
+    bad = _not_finite(block)
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        raise DataError(
+            f"view {name!r} contains NaN or infinity, first at row {row}, column {column} ({len(bad)} in all). "
+            "Impute or drop those samples."
+        )
+
+
+def _not_finite(block: Any) -> np.ndarray:
+    """Rows and columns of the entries that are NaN or infinite: (n_bad, 2)."""
+    if isinstance(block, Tensor):
+        return torch.argwhere(~block.isfinite()).cpu().numpy()
+    values = block.data if sparse.issparse(block) else block
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return np.empty((0, 2), dtype=int)
+    if sparse.issparse(block):
+        block = block.tocoo()
+        return np.column_stack(block.coords)[~np.isfinite(block.data)]
+    return np.argwhere(~np.isfinite(block))
+
+
+def _take(block: Any, rows: Any) -> Any:
+    if isinstance(block, Tensor):
+        if isinstance(rows, Tensor):
+            return block[rows.to(block.device)]
+        if not isinstance(rows, slice):
+            return block[torch.as_tensor(np.asarray(rows), device=block.device)]
+        return block[rows]
+    return block[rows.cpu().numpy() if isinstance(rows, Tensor) else rows]
+
+
+def _dense(block: Any) -> Any:
+    if isinstance(block, Tensor):
+        return block.detach().cpu().numpy()
+    return block.toarray() if sparse.issparse(block) else block
+
+
+def _numpy_dtype(dtype: torch.dtype) -> np.dtype:
+    if dtype in (torch.bfloat16, torch.float16):
+        return np.dtype(np.float16)
+    return np.dtype(str(dtype).removeprefix("torch."))
