@@ -10,6 +10,7 @@ from gramless.errors import (
 )
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.metrics import relative_error
+from gramless.storage import load, save
 from gramless.version import __version__
 from gramless.views import Views
 
@@ -26,5 +27,7 @@ __all__ = [
     "MemoryBudgetError",
     "Views",
     "__version__",
+    "load",
     "relative_error",
+    "save",
 ]

@@ -162,6 +162,8 @@ def side_by_side(layout: Layout) -> dict[str, slice]:
 
 def is_multiview(data: Any) -> bool:
     """Whether data names or lists several blocks, rather than being one array-like of samples."""
+    if sparse.issparse(data):  # one of scipy's formats is a dict
+        return False
     if isinstance(data, (Views, Mapping)):
         return True
     return (

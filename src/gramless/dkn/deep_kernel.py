@@ -59,7 +59,13 @@ class DeepKernel:
         return self  # immutable; what was learned survives scikit-learn's clone
 
     def __call__(self, X: Any, Z: Any = None) -> Any:
-        """Kernel values (n, m); those of X with itself if Z is not given."""
+        """Kernel values (n, m); those of X with itself if Z is not given.
+
+        Two single samples, 1-D arrays with all views side by side, give one number: scikit-learn's Nystroem, KernelPCA
+        and KernelRidge call a kernel so, pair by pair.
+        """
+        if getattr(X, "ndim", None) == 1 and getattr(Z, "ndim", None) == 1:
+            return self(X[None, :], Z[None, :])[0, 0]
         X = self.views(X)
         Z = X if Z is None else self.views(Z)
         values = self.tensor(X, Z)

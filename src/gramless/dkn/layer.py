@@ -25,7 +25,8 @@ class Layer:
     activation: Activation
 
     def __post_init__(self) -> None:
-        weights = torch.as_tensor(np.array(self.weights, dtype=np.float64))
+        given = self.weights if isinstance(self.weights, Tensor) else torch.from_numpy(np.asarray(self.weights, float))
+        weights = given.detach().to(device="cpu", dtype=torch.float64, copy=True)
         if weights.ndim != 2 or 0 in weights.shape:
             raise DataError(f"a layer's weights have shape (n_units, n_inputs), got {tuple(weights.shape)}.")
         if not weights.isfinite().all() or weights.min() < 0:

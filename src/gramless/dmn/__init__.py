@@ -5,8 +5,8 @@ from typing import Protocol
 from torch import Tensor
 
 from gramless.dkn import DeepKernel
-from gramless.dmn.build import build, clipped_mass
-from gramless.dmn.collapse import CollapsedMap, collapse
+from gramless.dmn.build import build_layered, clipped_mass
+from gramless.dmn.collapsed import CollapsedMap, collapse
 from gramless.dmn.input_maps import InputMaps, choose_recipes, exact_on_landmarks
 from gramless.dmn.layered import LayeredMap
 from gramless.views import Views
@@ -34,7 +34,7 @@ __all__ = [
     "DeepMap",
     "InputMaps",
     "LayeredMap",
-    "build",
+    "build_layered",
     "choose_recipes",
     "clipped_mass",
     "collapse",

@@ -20,7 +20,7 @@ ViewBounds = Callable[[str], tuple[Tensor, Tensor]]
 """Finds the smallest and largest value of every feature of a view, over all training samples."""
 
 
-def build(
+def build_layered(
     kernel: DeepKernel,
     landmarks: Views,
     recipes: Sequence[MapRecipe],
@@ -58,7 +58,8 @@ def build(
             layers.append(built[0])
             projections.append(built[1])
             maps = [projection.landmark_map for projection in built[1]]
-    warn_if_clipped(projections[-1][0], "the deep kernel on the landmarks")
+    worst = max((projection for units in projections for projection in units), key=lambda p: p.clipped_mass)
+    warn_if_clipped(worst, "a unit's kernel on the landmarks")
     masses = [[projection.clipped_mass for projection in units] for units in projections]
     norms = [[projection.clipped_norm for projection in units] for units in projections]
     return LayeredMap(kernel, input_maps, layers, masses, norms, dtype).to(dtype)
@@ -72,7 +73,7 @@ def build_layer(
     The kernel is gain times the activation's responses r, its map gain r U with U from the Gram matrix gain r(S, S).
     """
     weights = layer.weights.to(device=_device_of(maps))
-    concatenate = Concatenate(weights)
+    concatenate = Concatenate(weights.sqrt())
     respond = Respond(maps, layer.activation)
     grams = respond(concatenate(maps))  # (n_units, N, N)
     projections = []

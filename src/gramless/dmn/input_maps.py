@@ -44,5 +44,5 @@ def _recipe(spec: str | MapRecipe) -> MapRecipe:
     if isinstance(spec, MapRecipe):
         return spec
     if spec not in RECIPES:
-        raise ValueError(f"there is no map named {spec!r}. Maps: {', '.join(RECIPES)}.")
+        raise ValueError(f"input_maps: there is no map named {spec!r}. Maps: {', '.join(RECIPES)}.")
     return RECIPES[spec]

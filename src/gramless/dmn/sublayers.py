@@ -39,9 +39,9 @@ class Concatenate(nn.Module):
 
     roots: Tensor
 
-    def __init__(self, weights: Tensor) -> None:
+    def __init__(self, roots: Tensor) -> None:
         super().__init__()
-        self.register_buffer("roots", weights.sqrt())
+        self.register_buffer("roots", roots)
 
     def forward(self, maps: Sequence[Any]) -> Concatenation:
         return Concatenation(maps, self.roots)

@@ -28,7 +28,7 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
     head_: Head
 
     @abstractmethod
-    def _fit(self, views: Views, y: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
         """Learn from samples and their signs (n, n_labels); whatever `_features` needs is set on self."""
 
     @abstractmethod
@@ -48,14 +48,15 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""
+        check_is_fitted(self)
         return self.labels_.scores(self._margins(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest margin, or an indicator of every label with a positive one."""
+        check_is_fitted(self)
         return self.labels_.decide(self._margins(X))
 
     def _margins(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
         return self.head_.margins(self._features(views_to_use(self, X)))
 
     def __sklearn_tags__(self) -> Any:

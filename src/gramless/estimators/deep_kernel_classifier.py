@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ class DeepKernelClassifier(ViewsClassifier):
         The network, as in DeepKernelNetwork.
     C : float
         Penalty of the SVM; the network is scaled so that it means the same for all networks.
-    class_weight : "balanced", dict of -1 and +1, or None
-        Weights of the negative and positive samples of each label.
+    class_weight : dict of classes to weights, "balanced", or None
+        Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork. The n x n Gram matrix is refused, before anything is computed, where it does not fit.
 
@@ -72,7 +73,7 @@ class DeepKernelClassifier(ViewsClassifier):
         self.memory_budget = memory_budget
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
         n = len(views)
         require(
             2 * 8 * n**2,  # the matrix and LIBSVM's copy
@@ -83,11 +84,12 @@ class DeepKernelClassifier(ViewsClassifier):
         network = DeepKernelNetwork(**network_parameters(self)).fit(views, y)
         self.kernel_ = network.kernel_
         gram = self.kernel_.tensor(views, views).double().cpu().numpy()
-        head = fit_kernel_svms(gram, signs, self.C, self.class_weight)
+        weights = self.labels_.weights(signs, self.class_weight)
+        head = fit_kernel_svms(gram, signs, self.C, weights)
         used = np.flatnonzero(head.coefficients.any(axis=0))
         used = used if len(used) else np.array([0])
         self.support_ = views[used].dense(views.dtype)
-        return Head(head.coefficients[:, used], head.intercepts)
+        return replace(head, coefficients=head.coefficients[:, used])
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_).cpu().numpy()

@@ -30,8 +30,8 @@ class DeepMapClassifier(ViewsClassifier):
     C : float
         Penalty of the SVM.
     loss : "squared_hinge" or "hinge"
-    class_weight : "balanced", dict of -1 and +1, or None
-        Weights of the negative and positive samples of each label.
+    class_weight : dict of classes to weights, "balanced", or None
+        Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     max_iter : int
         Of LIBLINEAR, per label.
     views, device, memory_budget, random_state
@@ -43,6 +43,8 @@ class DeepMapClassifier(ViewsClassifier):
         The fitted map; its `kernel_` is the network.
     classes_ : array
         The classes, or the numbers of the labels.
+    n_iter_ : int
+        Iterations of LIBLINEAR, the largest over labels.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.memory_budget = memory_budget
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepKernelNetwork(**(network_parameters(self) | {"random_state": seeds[0]}))
         self.map_network_ = DeepMapNetwork(
@@ -101,7 +103,10 @@ class DeepMapClassifier(ViewsClassifier):
             random_state=seeds[1],
         ).fit(views)
         phi = self._features(views)
-        return fit_linear_svms(phi, signs, self.C, self.loss, self.class_weight, self.max_iter, seeds[2])
+        weights = self.labels_.weights(signs, self.class_weight)
+        head = fit_linear_svms(phi, signs, self.C, self.loss, weights, self.max_iter, seeds[2])
+        self.n_iter_ = head.n_iter
+        return head
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

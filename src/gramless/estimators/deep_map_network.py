@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel
-from gramless.dmn import DeepMap, build, choose_recipes, collapse, exact_on_landmarks
+from gramless.dmn import DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.errors import DataError
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.inputs import generator_from, like_input, views_to_fit, views_to_use
@@ -157,7 +157,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "hidden_components and input_maps as they are, or use evaluation='layered'."
             )
         if self.evaluation == "layered" or not collapsible:
-            return build(
+            return build_layered(
                 self.kernel_,
                 self.landmarks_,
                 recipes,

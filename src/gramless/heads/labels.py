@@ -37,6 +37,30 @@ class Labels:
             return cls(classes, False), np.where(codes == 1, 1.0, -1.0)[:, None]
         return cls(classes, False), np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
 
+    def weights(self, signs: np.ndarray, class_weight: Any) -> list[tuple[float, float]]:
+        """Weights of the negative and of the positive samples of every column of signs.
+
+        A class's weight is that of the positives of its label; with two classes the other one's is that of the
+        negatives. "balanced" makes both sides of every label weigh half of all samples.
+        """
+        n_labels = signs.shape[1]
+        if class_weight is None:
+            return [(1.0, 1.0)] * n_labels
+        if isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise ValueError(
+                    f"class_weight={class_weight!r}: give 'balanced', a dict of classes to weights, or None."
+                )
+            positive = np.clip((signs > 0).sum(0), 1, len(signs) - 1)
+            return [(len(signs) / (2 * (len(signs) - p)), len(signs) / (2 * p)) for p in positive.tolist()]
+        unknown = [key for key in class_weight if key not in self.classes]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown}, but the classes are {self.classes.tolist()}.")
+        by_class = [float(class_weight.get(c, 1.0)) for c in self.classes.tolist()]
+        if n_labels == 1:
+            return [(by_class[0], by_class[1])]
+        return [(1.0, weight) for weight in by_class]
+
     def scores(self, margins: np.ndarray) -> np.ndarray:
         """decision_function's shape: (n,) for two classes, (n, n_labels) otherwise."""
         return margins[:, 0] if not self.multilabel and len(self.classes) == 2 else margins

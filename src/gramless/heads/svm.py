@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
@@ -12,6 +12,10 @@ from sklearn.svm import SVC, LinearSVC
 from gramless.progress import ProgressBar
 
 Loss = Literal["hinge", "squared_hinge"]
+
+
+Weights = Sequence[tuple[float, float]]
+"""Per label, the weights of its negative and of its positive samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,44 +27,51 @@ class Head:
 
     coefficients: np.ndarray  # (n_labels, n_features)
     intercepts: np.ndarray  # (n_labels,)
+    n_iter: int  # of the solver, the largest over labels
 
     def margins(self, features: np.ndarray) -> np.ndarray:
         return features @ self.coefficients.T + self.intercepts
 
 
-def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, class_weight: Any) -> Head:
+def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weights) -> Head:
     """LIBSVM on a precomputed (n, n) Gram matrix, label by label; coefficients are y_i alpha_i of every sample."""
 
-    def fit(sign: np.ndarray) -> tuple[np.ndarray, float]:
-        machine = SVC(kernel="precomputed", C=C, class_weight=class_weight).fit(gram, sign)
+    def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
+        machine = SVC(kernel="precomputed", C=C, class_weight=weight).fit(gram, sign)
         coefficients = np.zeros(len(gram))
         coefficients[machine.support_] = machine.dual_coef_[0]
-        return coefficients, machine.intercept_[0]
+        return coefficients, machine.intercept_[0], int(machine.n_iter_.max())
 
-    return _label_by_label(fit, signs, gram.shape[1])
+    return _label_by_label(fit, signs, weights, gram.shape[1])
 
 
 def fit_linear_svms(
-    phi: np.ndarray, signs: np.ndarray, C: float, loss: Loss, class_weight: Any, max_iter: int, seed: int
+    phi: np.ndarray, signs: np.ndarray, C: float, loss: Loss, weights: Weights, max_iter: int, seed: int
 ) -> Head:
     """LIBLINEAR on explicit vectors (n, d), label by label."""
 
-    def fit(sign: np.ndarray) -> tuple[np.ndarray, float]:
-        machine = LinearSVC(
-            C=C, loss=loss, dual="auto", class_weight=class_weight, max_iter=max_iter, random_state=seed
-        ).fit(phi, sign)
-        return machine.coef_[0], machine.intercept_[0]
+    def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
+        machine = LinearSVC(C=C, loss=loss, dual="auto", class_weight=weight, max_iter=max_iter, random_state=seed)
+        machine.fit(phi, sign)
+        return machine.coef_[0], machine.intercept_[0], int(machine.n_iter_)
 
-    return _label_by_label(fit, signs, phi.shape[1])
+    return _label_by_label(fit, signs, weights, phi.shape[1])
 
 
-def _label_by_label(fit: Callable[[np.ndarray], tuple[np.ndarray, float]], signs: np.ndarray, n_features: int) -> Head:
+def _label_by_label(
+    fit: Callable[[np.ndarray, dict[int, float]], tuple[np.ndarray, float, int]],
+    signs: np.ndarray,
+    weights: Weights,
+    n_features: int,
+) -> Head:
     """Fit every column of signs; a label without a positive or without a negative gets its constant answer."""
     coefficients = np.zeros((signs.shape[1], n_features))
     intercepts = signs[0].copy()
+    n_iter = 1
     with ProgressBar("classifiers", signs.shape[1]) as progress:
-        for label, sign in enumerate(signs.T):
+        for label, (sign, (negative, positive)) in enumerate(zip(signs.T, weights, strict=True)):
             if sign.min() != sign.max():
-                coefficients[label], intercepts[label] = fit(sign)
+                coefficients[label], intercepts[label], steps = fit(sign, {-1: negative, 1: positive})
+                n_iter = max(n_iter, steps)
             progress.advance()
-    return Head(coefficients, intercepts)
+    return Head(coefficients, intercepts, n_iter)

@@ -23,9 +23,9 @@ class Domain(Enum):
     def check(self, x: Tensor, kernel_name: str) -> None:
         if self is Domain.NONNEGATIVE and x.numel() and x.min() < 0:
             raise DataError(
-                f"the {kernel_name} kernel is defined for non-negative values, and {x.min().item():.6g} came. "
-                "Use it on histograms, counts or magnitudes; for signed features choose linear, poly2, gaussian, "
-                "laplacian or arccos1."
+                f"Negative values in data: the {kernel_name} kernel is defined for non-negative values, and "
+                f"{x.min().item():.6g} came. Use it on histograms, counts or magnitudes; for signed features choose "
+                "linear, poly2, gaussian, laplacian or arccos1."
             )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gramless.errors import ClippedSpectrumWarning
+from gramless.errors import ClippedSpectrumWarning, DataError
 
 VISIBLE_MASS = 1e-3  # clipped share of the spectrum from which a warning is due
 
@@ -42,6 +42,11 @@ def project(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> Proje
     would otherwise drown the column.
     """
     gram = gram.double()
+    if not gram.isfinite().all():
+        raise DataError(
+            "a landmark Gram matrix contains infinity or NaN: the kernel overflows. Use smaller weights or gains, "
+            "kernels normalised to a unit diagonal, or an activation that grows more slowly."
+        )
     eigenvalues, vectors = torch.linalg.eigh((gram + gram.T) / 2)
     eigenvalues, vectors = eigenvalues.flip(0), vectors.flip(1)
     largest = eigenvalues.abs().max().item()

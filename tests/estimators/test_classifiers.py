@@ -1,0 +1,200 @@
+"""The two classifiers: against the pieces they are made of, for one label and several, and on bad input."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC, LinearSVC
+
+import gramless as gl
+
+SMALL = {"hidden": (5,), "random_state": 0}
+COLUMNS = {"sepal": slice(0, 2), "petal": slice(2, 4)}
+CLASSIFIERS = {
+    "kernel": gl.DeepKernelClassifier(**SMALL),
+    "map": gl.DeepMapClassifier(n_landmarks=30, **SMALL),
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
+
+
+@pytest.fixture(params=CLASSIFIERS)
+def classifier(request):
+    return clone(CLASSIFIERS[request.param])
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return gl.Views(X, COLUMNS), y
+
+
+@pytest.fixture(scope="module")
+def tagged():
+    X, Y = make_multilabel_classification(120, 12, n_classes=4, random_state=0)
+    return gl.Views(X, {"first": slice(0, 6), "second": slice(6, 12)}), Y
+
+
+def test_classes_by_cross_validation(classifier, iris):
+    X, y = iris
+    assert cross_val_score(classifier, X, y, cv=4).mean() > 0.93
+    assert cross_val_score(classifier, X, np.array(["a", "b", "c"])[y], cv=4).mean() > 0.93
+
+
+def test_the_kernel_classifier_is_one_svm_per_class_on_its_kernel(iris):
+    X, y = iris
+    clf = gl.DeepKernelClassifier(C=3.0, **SMALL).fit(X, y)
+    gram = clf.kernel_(X)
+    for c in range(3):
+        expected = SVC(kernel="precomputed", C=3.0).fit(gram, y == c).decision_function(gram)
+        np.testing.assert_allclose(clf.decision_function(X)[:, c], expected, atol=1e-6)
+    assert len(clf.support_) < len(X)
+
+
+def test_the_map_classifier_is_a_linear_svm_on_its_map(iris):
+    X, y = iris
+    clf = gl.DeepMapClassifier(n_landmarks=30, C=2.0, **SMALL).fit(X, y)
+    phi = clf.map_network_.transform(X)
+    expected = OneVsRestClassifier(LinearSVC(C=2.0, max_iter=10_000)).fit(phi, y).decision_function(phi)
+    np.testing.assert_allclose(clf.decision_function(X), expected, atol=1e-3)
+    assert clf.n_iter_ >= 1
+
+
+def test_with_every_sample_a_landmark_the_map_classifies_as_the_kernel_does(iris):
+    X, y = iris
+    kernel = gl.DeepKernelClassifier(**SMALL).fit(X, y)
+    everything = gl.DeepMapClassifier(n_landmarks=len(X), loss="hinge", **SMALL).fit(X, y)
+    assert (kernel.predict(X) == everything.predict(X)).mean() > 0.97
+
+
+def test_several_labels(classifier, tagged):
+    X, Y = tagged
+    classifier.fit(X[:80], Y[:80])
+    predicted = classifier.predict(X[80:])
+    assert predicted.shape == (40, 4)
+    assert set(np.unique(predicted)) <= {0, 1}
+    assert (predicted == Y[80:]).mean() > 0.75
+    assert classifier.decision_function(X[80:]).shape == (40, 4)
+    np.testing.assert_array_equal(clone(classifier).fit(X[:80], sparse.csr_array(Y[:80])).predict(X[80:]), predicted)
+    np.testing.assert_array_equal(clone(classifier).fit(X[:80], torch.from_numpy(Y[:80])).predict(X[80:]), predicted)
+
+
+def test_two_classes_have_one_column_of_scores(classifier, iris):
+    X, y = iris
+    classifier.fit(X[y < 2], y[y < 2])
+    assert classifier.decision_function(X[:7]).shape == (7,)
+    assert classifier.score(X[y < 2], y[y < 2]) == 1.0
+
+
+def test_in_a_pipeline_after_a_scaler_and_in_a_grid_search(classifier, iris):
+    X, y = iris
+    pipeline = make_pipeline(MinMaxScaler(clip=True), classifier.set_params(views=COLUMNS))
+    name = pipeline.steps[-1][0]
+    search = GridSearchCV(pipeline, {f"{name}__C": [0.1, 10.0], f"{name}__kernels": [("linear",), ("gaussian",)]}, cv=3)
+    assert search.fit(np.asarray(X), y).best_score_ > 0.9
+
+
+def test_the_same_seed_gives_the_same_bits(classifier, iris):
+    X, y = iris
+    first, second = (clone(classifier).fit(X, y).decision_function(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_gram_matrix_over_the_budget_is_refused_before_anything_is_computed(iris):
+    X, y = iris
+    with pytest.raises(gl.MemoryBudgetError, match=r"150 x 150 kernel matrix needs 351.6 KiB.*DeepMapClassifier"):
+        gl.DeepKernelClassifier(memory_budget="100 KiB", **SMALL).fit(X, y)
+
+
+class TestBadInput:
+    """Each either works, or raises an error that says what came, why it cannot be, and what to do."""
+
+    def test_nan(self, classifier, iris):
+        X, y = iris
+        sepal = X["sepal"].copy()
+        sepal[4, 1] = np.nan
+        with pytest.raises(gl.DataError, match="'sepal' contains NaN or infinity, first at row 4, column 1"):
+            classifier.fit({"sepal": sepal, "petal": X["petal"]}, y)
+
+    def test_views_of_different_lengths(self, classifier, iris):
+        X, y = iris
+        with pytest.raises(gl.DataError, match="row counts differ"):
+            classifier.fit({"sepal": X["sepal"], "petal": X["petal"][:9]}, y)
+
+    def test_labels_of_another_length(self, classifier, iris):
+        X, y = iris
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            classifier.fit(X, y[:-1])
+
+    def test_an_empty_view(self, classifier, iris):
+        X, y = iris
+        with pytest.raises(gl.DataError, match="'petal' is empty"):
+            classifier.fit({"sepal": X["sepal"], "petal": X["petal"][:, :0]}, y)
+
+    def test_one_sample(self, classifier, iris):
+        X, y = iris
+        with pytest.raises(gl.DataError, match="one class"):
+            classifier.fit(X[:1], y[:1])
+        phi = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), n_landmarks=1, random_state=0).fit_transform(X[:1])
+        assert phi.shape == (1, 1)
+
+    def test_one_class(self, classifier, iris):
+        X, y = iris
+        with pytest.raises(gl.DataError, match="all 50 samples are of one class"):
+            classifier.fit(X[:50], y[:50])
+
+    def test_constant_features(self, classifier, iris):
+        X, y = iris
+        constant = gl.Views({"sepal": np.ones((150, 3)), "petal": X["petal"], "zero": np.zeros((150, 2))})
+        assert classifier.fit(constant, y).score(constant, y) > 0.9
+        with pytest.warns(UserWarning, match="all of them become landmarks"):
+            flat = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL)).fit(np.ones((8, 2)))
+        np.testing.assert_allclose(flat.transform(np.ones((1, 2))) ** 2, flat.kernel_(np.ones((1, 2))))
+
+    def test_duplicate_samples(self, classifier, iris):
+        X, y = iris
+        twice = np.r_[0:150, 0:150]
+        classifier.set_params(**({"n_landmarks": 300} if "n_landmarks" in classifier.get_params() else {}))
+        assert classifier.fit(X[twice], y[twice]).score(X, y) > 0.93
+
+    def test_a_view_missing_or_of_another_width_at_prediction(self, classifier, iris):
+        X, y = iris
+        classifier.fit(X, y)
+        with pytest.raises(gl.DataError, match=r"views \['petal'\] are missing"):
+            classifier.predict({"sepal": X["sepal"]})
+        with pytest.raises(gl.DataError, match="'petal' has 1 features, but this network was fitted on 2"):
+            classifier.predict({"sepal": X["sepal"], "petal": X["petal"][:, :1]})
+
+    def test_negative_values_where_a_kernel_forbids_them(self, classifier, iris):
+        X, y = iris
+        with pytest.raises(gl.DataError, match="view 'petal': Negative values in data: the intersection kernel"):
+            classifier.fit({"sepal": X["sepal"], "petal": X["petal"] - 5.0}, y)
+
+    def test_what_was_passed_is_not_changed(self, classifier, iris):
+        X, y = iris
+        sepal, petal, labels = X["sepal"].copy(), X["petal"].copy(), y.copy()
+        classifier.fit({"sepal": sepal, "petal": petal}, labels).predict({"sepal": sepal, "petal": petal})
+        np.testing.assert_array_equal(sepal, X["sepal"])
+        np.testing.assert_array_equal(petal, X["petal"])
+        np.testing.assert_array_equal(labels, y)
+
+    def test_nonsense_parameters(self, classifier, iris):
+        X, y = iris
+        for name, value in {
+            "kernels": ("cosine",),
+            "activation": "relu",
+            "weights": "glorot",
+            "hidden": (0,),
+            "class_weight": "fair",
+        }.items():
+            with pytest.raises(ValueError, match=r"cosine|relu|glorot|hidden|fair"):
+                clone(classifier).set_params(**{name: value}).fit(X, y)
+        for kernels in ((), {"sepal": ["linear"]}):
+            with pytest.raises(ValueError, match=r"at least one elementary kernel|Give every view its kernels"):
+                clone(classifier).set_params(kernels=kernels).fit(X, y)

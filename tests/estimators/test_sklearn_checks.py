@@ -1,0 +1,34 @@
+"""scikit-learn's own checks of an estimator, on signed data and on the default kernels' non-negative data."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramless as gl
+
+SIGNED = ("linear", "poly2", "gaussian")
+FEW = {"hidden": (6,), "random_state": 0}
+
+ESTIMATORS = [
+    gl.DeepKernelNetwork(**FEW),
+    gl.DeepKernelNetwork(SIGNED, **FEW),
+    gl.DeepMapNetwork(n_landmarks=10, random_state=0),
+    gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **FEW), n_landmarks=10, random_state=0),
+    gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **FEW), n_landmarks=10, evaluation="layered", random_state=0),
+    gl.DeepKernelClassifier(**FEW),
+    gl.DeepKernelClassifier(SIGNED, **FEW),
+    gl.DeepMapClassifier(n_landmarks=10, **FEW),
+    gl.DeepMapClassifier(SIGNED, n_landmarks=50, **FEW),
+]
+
+
+def expected_failures(estimator):
+    if estimator.__sklearn_tags__().input_tags.positive_only:
+        return {"check_class_weight_classifiers": "feeds negative data, whatever the positive_only tag says"}
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore:n_landmarks=.* is more than:UserWarning")
+@pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_passes_scikit_learns_checks(estimator, check):
+    check(estimator)

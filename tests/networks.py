@@ -1,0 +1,41 @@
+"""Random deep kernel networks for property-based tests."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+import gramless as gl
+from gramless.dkn import Layer, ViewKernel, make_activation
+from gramless.kernels import ChiSquare, Gaussian, Intersection, Laplacian, Linear, Polynomial
+
+KERNELS = (
+    Linear(normalize=True),
+    Polynomial(degree=2, normalize=True),
+    Polynomial(degree=3, offset=0.5, normalize=True),
+    Gaussian(scale=0.6),
+    Intersection(normalize=True),
+    Laplacian(scale=1.5),
+    ChiSquare(scale=1.0),
+)
+"""All with values up to 1, so that an exponential of exponentials stays a number."""
+
+
+def random_views(rng, n_rows, widths=(4, 6), dtype=np.float64):
+    """Non-negative views, so that every kernel is defined on them."""
+    return gl.Views({f"v{i}": rng.random((n_rows, width)).astype(dtype) for i, width in enumerate(widths)})
+
+
+def random_kernel(rng, views, hidden, activations, n_kernels=5, gain=0.7):
+    """A DeepKernel with random kernels on random views, and random weights whose rows sum to the gain."""
+    inputs = tuple(
+        ViewKernel(str(rng.choice(views.names)), KERNELS[rng.integers(len(KERNELS))]) for _ in range(n_kernels)
+    )
+    used = [name for name in views.names if any(entry.view == name for entry in inputs)]
+    widths = (n_kernels, *hidden, 1)
+    layers = []
+    for n_inputs, n_units, activation in zip(widths[:-1], widths[1:], activations, strict=True):
+        weights = rng.random((n_units, n_inputs)) + 0.05
+        layers.append(Layer(gain * weights / weights.sum(1, keepdims=True), make_activation(activation)))
+    return gl.DeepKernel(inputs, tuple(layers), {name: views.layout[name] for name in used}, scale=1.3)
+
+
+seeds = st.integers(0, 2**32 - 1)
