@@ -9,6 +9,7 @@ from gramless.errors import (
     MemoryBudgetError,
 )
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.learning import SemiSupervised, Supervised
 from gramless.metrics import relative_error
 from gramless.storage import load, save
 from gramless.version import __version__
@@ -25,6 +26,8 @@ __all__ = [
     "FileFormatError",
     "GramlessError",
     "MemoryBudgetError",
+    "SemiSupervised",
+    "Supervised",
     "Views",
     "__version__",
     "load",

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import gramless as gl
 
-SMALL = {"hidden": (5,), "random_state": 0}
+SMALL = {"hidden": (5,), "learning": None, "random_state": 0}
 COLUMNS = {"sepal": slice(0, 2), "petal": slice(2, 4)}
 CLASSIFIERS = {
     "kernel": gl.DeepKernelClassifier(**SMALL),

@@ -18,7 +18,7 @@ from gramless.kernels import Gaussian
 from gramless.landmarks import SELECTORS
 from tests.networks import random_views
 
-NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", random_state=0)
+NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def gram(phi):
 def test_one_gaussian_kernel_is_scikit_learns_nystroem(views):
     X = views["v0"]
     network = gl.DeepKernelNetwork(
-        [Gaussian(scale=1.0)], (), weights=[np.ones((1, 1))], output_activation="identity", random_state=0
+        [Gaussian(scale=1.0)], (), weights=[np.ones((1, 1))], output_activation="identity", learning=None
     )
     kernel = network.fit(X).kernel_
     dmn = gl.DeepMapNetwork(kernel, landmarks=np.arange(20)).fit(X)
@@ -128,7 +128,9 @@ def test_the_papers_input_maps_stay_close_to_the_kernel(views):
 @pytest.mark.parametrize("evaluation", ["collapsed", "layered"])
 def test_clipping_is_reported_per_layer_and_unit_and_warned_of(rng, evaluation):
     X = rng.random((30, 2))
-    network = gl.DeepKernelNetwork(["linear"], (3,), hidden_gain=8.0, output_activation="identity", normalize=False)
+    network = gl.DeepKernelNetwork(
+        ["linear"], (3,), hidden_gain=8.0, output_activation="identity", learning=None, normalize=False
+    )
     with pytest.warns(gl.ClippedSpectrumWarning, match="negative and is clipped"):
         dmn = gl.DeepMapNetwork(network, 30, evaluation=evaluation, random_state=0).fit(X)
     shape = [len(layer) for layer in dmn.clipped_mass_]

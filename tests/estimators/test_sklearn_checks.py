@@ -4,20 +4,22 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramless as gl
+from gramless.learning import Supervised
 
 SIGNED = ("linear", "poly2", "gaussian")
-FEW = {"hidden": (6,), "random_state": 0}
+FEW = {"hidden": (6,), "learning": Supervised(n_steps=2), "random_state": 0}
+UNLEARNED = {"hidden": (6,), "learning": None, "random_state": 0}
 
 ESTIMATORS = [
     gl.DeepKernelNetwork(**FEW),
-    gl.DeepKernelNetwork(SIGNED, **FEW),
-    gl.DeepMapNetwork(n_landmarks=10, random_state=0),
+    gl.DeepKernelNetwork(SIGNED, **UNLEARNED),
+    gl.DeepMapNetwork(gl.DeepKernelNetwork(**UNLEARNED), n_landmarks=10, random_state=0),
     gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **FEW), n_landmarks=10, random_state=0),
-    gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **FEW), n_landmarks=10, evaluation="layered", random_state=0),
+    gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **UNLEARNED), 10, evaluation="layered", random_state=0),
     gl.DeepKernelClassifier(**FEW),
-    gl.DeepKernelClassifier(SIGNED, **FEW),
+    gl.DeepKernelClassifier(SIGNED, **UNLEARNED),
     gl.DeepMapClassifier(n_landmarks=10, **FEW),
-    gl.DeepMapClassifier(SIGNED, n_landmarks=50, **FEW),
+    gl.DeepMapClassifier(SIGNED, n_landmarks=50, **UNLEARNED),
 ]
 
 

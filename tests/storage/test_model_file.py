@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 import gramless as gl
 from gramless.kernels import Custom, Gaussian, Precomputed
+from gramless.learning import SemiSupervised
 from gramless.maps import Fourier, Unary
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
@@ -31,7 +32,7 @@ def data(rng):
     return X, rng.integers(0, 3, 40)
 
 
-SMALL = {"hidden": (4,), "random_state": 0}
+SMALL = {"hidden": (4,), "learning": None, "random_state": 0}
 KERNEL = gl.DeepKernelNetwork(**SMALL)
 MIXED = {
     "intersection": Unary(levels=8),
@@ -43,13 +44,17 @@ MIXED = {
 MODELS = {
     "kernel network": KERNEL,
     "two kernels by hand": gl.DeepKernelNetwork(
-        {"a": ["chi2", Gaussian(scale=2.0)], "b": ["arccos0"]}, (2,), weights=[np.ones((2, 3)), np.ones((1, 2))]
+        {"a": ["chi2", Gaussian(scale=2.0)], "b": ["arccos0"]},
+        (2,),
+        weights=[np.ones((2, 3)), np.ones((1, 2))],
+        learning=None,
     ),
     "polynomial activation": gl.DeepKernelNetwork(activation=(0.0, 1.0, 0.5), **SMALL),
     "collapsed map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, random_state=0),
     "layered map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, evaluation="layered", random_state=0),
     "layered map with the paper's input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps="paper", random_state=0),
     "layered map with other input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps=MIXED, random_state=0),
+    "learned network": gl.DeepKernelNetwork(hidden=(3,), learning=SemiSupervised(n_steps=2), random_state=0),
     "kernel classifier": gl.DeepKernelClassifier(class_weight={0: 2.0}, C=float("inf"), **SMALL),
     "map classifier": gl.DeepMapClassifier(n_landmarks=12, memory_budget="1 GB", **SMALL),
 }
@@ -188,6 +193,6 @@ def test_what_cannot_be_saved_says_so_and_leaves_the_old_file_whole(data, tmp_pa
     gl.save(gl.DeepKernelNetwork(**SMALL), path)
     before = path.read_bytes()
     with pytest.raises(TypeError, match=r"set_params\(random_state=0\)"):
-        gl.save(gl.DeepKernelNetwork(random_state=np.random.RandomState(0)).fit(X), path)
+        gl.save(gl.DeepKernelNetwork(learning=None, random_state=np.random.RandomState(0)).fit(X), path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["m"]

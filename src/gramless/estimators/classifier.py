@@ -6,14 +6,12 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, column_or_1d
-from torch import Tensor
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from gramless.estimators.deep_kernel_network import needs_nonnegative
-from gramless.estimators.inputs import views_to_fit, views_to_use
+from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.heads import Head, Labels
 from gramless.views import Views
 
@@ -39,7 +37,7 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         views = views_to_fit(self, X)
-        y = _as_labels(y)
+        y = as_labels(y)
         check_consistent_length(views, y)
         self.labels_, signs = Labels.of(y)
         self.classes_ = self.labels_.classes
@@ -65,15 +63,3 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = needs_nonnegative(self.kernels)
         return tags
-
-
-def _as_labels(y: Any) -> Any:
-    """A caller's labels as an array: (n,), or (n, n_labels) with more than one column."""
-    if isinstance(y, Tensor):
-        y = y.cpu().numpy()
-    if sparse.issparse(y):
-        return y.tocsr()
-    y = np.asarray(y)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    return y if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)

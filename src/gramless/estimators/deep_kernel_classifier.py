@@ -22,7 +22,7 @@ class DeepKernelClassifier(ViewsClassifier):
 
     Parameters
     ----------
-    kernels, hidden, activation, output_activation, weights, hidden_gain, output_gain, normalize
+    kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
         The network, as in DeepKernelNetwork.
     C : float
         Penalty of the SVM; the network is scaled so that it means the same for all networks.
@@ -48,6 +48,7 @@ class DeepKernelClassifier(ViewsClassifier):
         activation: Any = "tanh",
         output_activation: Any = "exp",
         weights: Any = "random",
+        learning: Any = "supervised",
         hidden_gain: float = 1.0,
         output_gain: float = 4.0,
         normalize: bool = True,
@@ -63,6 +64,7 @@ class DeepKernelClassifier(ViewsClassifier):
         self.activation = activation
         self.output_activation = output_activation
         self.weights = weights
+        self.learning = learning
         self.hidden_gain = hidden_gain
         self.output_gain = output_gain
         self.normalize = normalize

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 import torch
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length
 
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel, Layer, ViewKernel, initial_weights, make_activation
 from gramless.errors import DataError
-from gramless.estimators.inputs import generator_from, views_to_fit
+from gramless.estimators.inputs import as_labels, generator_from, views_to_fit
+from gramless.estimators.network_learning import learn_layers
 from gramless.kernels import Domain, make_kernel
+from gramless.learning import SemiSupervised, Supervised, make_learning
 from gramless.views import Views
 
 DEFAULT_KERNELS = ("linear", "poly2", "gaussian", "intersection")
@@ -32,9 +36,12 @@ class DeepKernelNetwork(BaseEstimator):
     activation, output_activation : str, tuple of coefficients, or callable
         tanh, sinh, exp or identity; non-negative coefficients of a polynomial; or a function of a tensor.
     weights : "random", "uniform", or one (n_units, n_inputs) matrix per layer
+        Where learning starts from; hidden units that start equal stay equal.
+    learning : "supervised", "semi-supervised", Supervised(...), SemiSupervised(...), or None
+        How the weights are learned, from labels through the SVM dual; None keeps them as they are initialised.
     hidden_gain, output_gain : float
-        What the weights of a unit sum to, unless they are given. tanh of a gain of 1 is nearly linear; the exponential
-        of the output gain is the ratio of the most to the least similar pair.
+        What the weights of a unit sum to, unless they are given; learning keeps the sum. tanh of a gain of 1 is nearly
+        linear; the exponential of the output gain is the ratio of the most to the least similar pair.
     normalize : bool
         Scale kernels given by name to a unit diagonal, so that no view rules by its units.
     views : mapping of names to columns, or None
@@ -49,6 +56,8 @@ class DeepKernelNetwork(BaseEstimator):
     kernel_ : DeepKernel
         The network as an immutable value: call it, give it to SVC, compile it with DeepMapNetwork. Scaled so that its
         mean diagonal exceeds its mean by one, which makes the C of an SVM mean the same for every network.
+    learning_curve_ : tuple of CurvePoint, or None where nothing was learned
+        Step, objective and validation score of every evaluation.
     """
 
     def __init__(
@@ -59,6 +68,7 @@ class DeepKernelNetwork(BaseEstimator):
         activation: Any = "tanh",
         output_activation: Any = "exp",
         weights: Any = "random",
+        learning: Any = "supervised",
         hidden_gain: float = 1.0,
         output_gain: float = 4.0,
         normalize: bool = True,
@@ -72,6 +82,7 @@ class DeepKernelNetwork(BaseEstimator):
         self.activation = activation
         self.output_activation = output_activation
         self.weights = weights
+        self.learning = learning
         self.hidden_gain = hidden_gain
         self.output_gain = output_gain
         self.normalize = normalize
@@ -80,22 +91,46 @@ class DeepKernelNetwork(BaseEstimator):
         self.memory_budget = memory_budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Settle everything that depends on data; labels are not looked at."""
+    def fit(self, X: Any, y: Any = None, labelled: Any = None) -> Self:
+        """Settle everything that depends on data, and learn the weights.
+
+        y : classes (n,) or an indicator matrix (n, n_labels); not looked at with learning=None
+        labelled : mask of the rows whose labels count, for semi-supervised learning; the others' are never looked at.
+            Without it every row counts, except those with y = -1 (scikit-learn's convention) if learning is
+            semi-supervised.
+        """
+        settings = make_learning(self.learning)
+        if settings is not None and y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: its weights are learned "
+                "from labels. Pass y, or set learning=None to keep the weights as they are initialised."
+            )
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
         sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
         inputs = self._inputs(views, sample, generator)
-        widths = (len(inputs), *self.hidden, 1)
+        kernel = DeepKernel(
+            inputs, self._initial_layers(len(inputs), generator), views.layout, 1.0, self.device, self.memory_budget
+        )
+        self.learning_curve_ = None
+        if settings is not None:
+            labels = as_labels(y)
+            check_consistent_length(views, labels)
+            mask = labelled_rows(labels, labelled, settings)
+            result = learn_layers(kernel, views, labels, mask, settings, generator)
+            kernel = replace(kernel, layers=result.layers)
+            self.learning_curve_ = result.curve
+        self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
+        return self
+
+    def _initial_layers(self, n_kernels: int, generator: torch.Generator) -> tuple[Layer, ...]:
+        widths = (n_kernels, *self.hidden, 1)
         if min(widths) < 1:
             raise ValueError(f"hidden={self.hidden!r}: every hidden layer needs at least one unit.")
         gains = [self.hidden_gain] * len(self.hidden) + [self.output_gain]
         weights = initial_weights(self.weights, widths, gains, generator)
         activations = [self.activation] * len(self.hidden) + [self.output_activation]
-        layers = tuple(Layer(w, make_activation(a)) for w, a in zip(weights, activations, strict=True))
-        kernel = DeepKernel(inputs, layers, views.layout, 1.0, self.device, self.memory_budget)
-        self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
-        return self
+        return tuple(Layer(w, make_activation(a)) for w, a in zip(weights, activations, strict=True))
 
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
         inputs = []
@@ -131,10 +166,23 @@ class DeepKernelNetwork(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = needs_nonnegative(self.kernels)
+        tags.target_tags.required = self.learning is not None
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "kernel_")
+
+
+def labelled_rows(y: Any, labelled: Any, settings: Supervised) -> np.ndarray:
+    """Mask of the rows whose labels may be looked at."""
+    if labelled is not None:
+        mask = np.asarray(labelled)
+        if mask.shape != (y.shape[0],) or mask.dtype != bool:
+            raise DataError(f"labelled must be a mask with one truth value per sample, got {mask.dtype} {mask.shape}.")
+        return mask
+    if isinstance(settings, SemiSupervised) and y.ndim == 1 and y.dtype.kind in "if":
+        return y != -1
+    return np.ones(y.shape[0], dtype=bool)
 
 
 def needs_nonnegative(kernels: Any) -> bool:

@@ -23,7 +23,7 @@ class DeepMapClassifier(ViewsClassifier):
 
     Parameters
     ----------
-    kernels, hidden, activation, output_activation, weights, hidden_gain, output_gain, normalize
+    kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
         The network, as in DeepKernelNetwork.
     n_landmarks, landmarks, n_components
         The map, as in DeepMapNetwork.
@@ -55,6 +55,7 @@ class DeepMapClassifier(ViewsClassifier):
         activation: Any = "tanh",
         output_activation: Any = "exp",
         weights: Any = "random",
+        learning: Any = "supervised",
         hidden_gain: float = 1.0,
         output_gain: float = 4.0,
         normalize: bool = True,
@@ -75,6 +76,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.activation = activation
         self.output_activation = output_activation
         self.weights = weights
+        self.learning = learning
         self.hidden_gain = hidden_gain
         self.output_gain = output_gain
         self.normalize = normalize

@@ -186,6 +186,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         network = DeepKernelNetwork() if self.kernel is None else self.kernel
         if not isinstance(network, DeepKernel):
             tags.input_tags.positive_only = get_tags(network).input_tags.positive_only
+            tags.target_tags.required = get_tags(network).target_tags.required
         return tags
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
 from gramless.views import Columns, Views, is_multiview, side_by_side
@@ -37,6 +38,18 @@ def generator_from(random_state: Any) -> torch.Generator:
 def like_input(values: Tensor, X: Views) -> Any:
     """NumPy in, NumPy out; tensors in, tensors out."""
     return values.numpy() if X.torch_device is None else values
+
+
+def as_labels(y: Any) -> Any:
+    """A caller's labels as an array: (n,), or (n, n_labels) with more than one column."""
+    if isinstance(y, Tensor):
+        y = y.cpu().numpy()
+    if sparse.issparse(y):
+        return y.tocsr()
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    return y if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)
 
 
 def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, reset: bool) -> Views:

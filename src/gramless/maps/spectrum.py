@@ -59,8 +59,8 @@ def project(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> Proje
     return Projection(
         matrix=(vectors[:, :n_kept] / eigenvalues[:n_kept].sqrt()).contiguous(),
         eigenvalues=eigenvalues[:n_kept].clone(),
-        clipped_mass=-eigenvalues[clipped].sum().item() / total if total else 0.0,
-        clipped_norm=-eigenvalues[clipped].min().item() if clipped.any() else 0.0,
+        clipped_mass=eigenvalues[clipped].abs().sum().item() / total if total else 0.0,
+        clipped_norm=eigenvalues[clipped].abs().max().item() if clipped.any() else 0.0,
         n_clipped=int(clipped.sum()),
         n_truncated=n_positive - n_kept,
     )

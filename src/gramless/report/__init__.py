@@ -1,1 +1,1 @@
-"""To come."""
+"""What the package shows of itself: experiments as values, tables and pictures of them."""

@@ -9,8 +9,8 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
+from gramless.atomic import write_atomically
 from gramless.errors import FileFormatError
-from gramless.storage.atomic import write_atomically
 from gramless.storage.codec import Decoder, Encoder, Functions
 from gramless.version import __version__
 

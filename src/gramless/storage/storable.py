@@ -24,6 +24,7 @@ from gramless.kernels import (
     Polynomial,
     Precomputed,
 )
+from gramless.learning import CurvePoint, SemiSupervised, Supervised
 from gramless.maps import eigen, exact, fourier, spectrum, unary
 
 ESTIMATORS: dict[str, type] = {
@@ -43,7 +44,7 @@ VALUES: dict[str, type] = {
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
         *(CollapsedMap, LayeredMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
-        *(Head, Labels),
+        *(Head, Labels, Supervised, SemiSupervised, CurvePoint),
     )
 }
 """Classes whose constructor arguments are attributes of the same names."""

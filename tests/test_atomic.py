@@ -2,7 +2,7 @@
 
 import pytest
 
-from gramless.storage.atomic import write_atomically
+from gramless.atomic import write_atomically
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,99 @@
+"""From views and labels to learned layers: which samples are learned from, which are held out, what is minimised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gramless.budget import resolve_budget
+from gramless.dkn import DeepKernel
+from gramless.errors import DataError
+from gramless.heads import Labels
+from gramless.learning import (
+    ElementaryValues,
+    LaplacianObjective,
+    LearningResult,
+    SemiSupervised,
+    Supervised,
+    SupervisedObjective,
+    box,
+    kernel_distances,
+    learn,
+    neighbour_laplacian,
+)
+from gramless.learning.network_gradient import gram_matrix
+from gramless.metrics import mean_average_precision
+from gramless.views import Views
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """Row numbers of the samples that are learned from, held out, and used without their labels."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    unlabelled: np.ndarray
+
+
+def learn_layers(
+    kernel: DeepKernel, views: Views, y: Any, labelled: np.ndarray, settings: Supervised, generator: torch.Generator
+) -> LearningResult:
+    """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else."""
+    if not labelled.any():
+        raise DataError("no sample is labelled: learning the weights needs labels, or learning=None.")
+    rows = np.flatnonzero(labelled)
+    _, signs = Labels.of(y[rows])
+    roles, train_signs, held_signs = assign_roles(labelled, signs, settings, generator)
+    together = np.concatenate([roles.train, roles.unlabelled])
+    elementary = ElementaryValues(
+        kernel,
+        views[together],
+        views[roles.validation] if len(roles.validation) else None,
+        resolve_budget(kernel.memory_budget),
+    )
+    device = elementary.device
+    train = torch.from_numpy(train_signs.T.astype(np.float32)).to(device)
+    upper = box(train, settings.C)
+    if isinstance(settings, SemiSupervised):
+        graph = neighbour_laplacian(kernel_distances(gram_matrix(kernel.layers, elementary)), settings.n_neighbours)
+        objective: Any = LaplacianObjective(train, upper, settings.gap, graph, settings.strength)
+    else:
+        objective = SupervisedObjective(train, upper, settings.gap)
+    score = annotation_score(held_signs) if (held_signs > 0).any() else None
+    return learn(kernel.layers, elementary, objective, score, settings)
+
+
+def assign_roles(
+    labelled: np.ndarray, signs: np.ndarray, settings: Supervised, generator: torch.Generator
+) -> tuple[Roles, np.ndarray, np.ndarray]:
+    """Draw who plays which role, and cut the signs accordingly; samples beyond max_samples play none."""
+    rows = np.flatnonzero(labelled)
+    order = torch.randperm(len(rows), generator=generator).numpy()[: settings.max_samples]
+    n_held = int(settings.validation * len(order))
+    held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
+    if (signs[kept] > 0).all(0).any() and not (np.ptp(signs[kept], axis=0) > 0).any():
+        raise DataError("the samples to learn from are all of one class; label samples of at least two.")
+    others = np.flatnonzero(~labelled)
+    unlabelled = np.empty(0, dtype=int)
+    if isinstance(settings, SemiSupervised):
+        drawn = torch.randperm(len(others), generator=generator).numpy()[: max(0, settings.max_samples - len(order))]
+        unlabelled = others[np.sort(drawn)]
+    return Roles(rows[kept], rows[held], unlabelled), signs[kept], signs[held]
+
+
+def annotation_score(held_signs: np.ndarray) -> Any:
+    """The mean of the two mean average precisions, over samples and over labels."""
+    truth = held_signs > 0
+
+    def score(margins: Tensor) -> float:
+        scores = margins.double().cpu().numpy()
+        if truth.shape[1] == 1:
+            return mean_average_precision(scores, truth, over="concepts")
+        by_sample = mean_average_precision(scores, truth, over="samples")
+        return (by_sample + mean_average_precision(scores, truth, over="concepts")) / 2
+
+    return score

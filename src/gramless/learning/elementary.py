@@ -1,0 +1,90 @@
+"""The elementary kernel values of the training samples: computed once, kept in tiles, read in every step."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from gramless.budget import readable, row_blocks
+from gramless.dkn import DeepKernel
+from gramless.progress import ProgressBar
+from gramless.views import Views
+
+TILE_SIDE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Elementary values (n_kernels, rows, columns) of one block of pairs."""
+
+    rows: slice
+    columns: slice
+    values: Tensor
+
+    @property
+    def multiplicity(self) -> int:
+        """How often a symmetric matrix holds this tile: once on the diagonal, twice off it."""
+        return 1 if self.rows == self.columns else 2
+
+
+class ElementaryValues:
+    """All elementary kernels between samples X (the upper triangle of tiles), and between others Z and X.
+
+    4 n_kernels (n^2 / 2 + n m) bytes: in memory, on the GPU if that is where the network computes and they fit, or in a
+    file that lives as long as this object where they exceed the budget. No value per hidden unit is ever kept.
+    """
+
+    def __init__(self, kernel: DeepKernel, X: Views, Z: Views | None, budget: int) -> None:
+        self.device = kernel.compute_device(X)
+        self.n_samples, self.n_others = len(X), len(Z) if Z is not None else 0
+        n_kernels = len(kernel.inputs)
+        square = [(r, c) for r in _blocks(len(X)) for c in _blocks(len(X)) if c.start >= r.start]
+        across = [(r, c) for r in _blocks(self.n_others) for c in _blocks(len(X))]
+        n_values = n_kernels * sum(_size(r) * _size(c) for r, c in square + across)
+        pool = self._allocate(n_values, budget)
+        tiles: list[Tile] = []
+        used = 0
+        with ProgressBar(f"elementary kernels ({readable(4 * n_values)})", len(square) + len(across)) as progress:
+            for position, (rows, columns) in enumerate(square + across):
+                shape = (n_kernels, _size(rows), _size(columns))
+                count = shape[0] * shape[1] * shape[2]
+                values = pool[used : used + count].view(shape)
+                side = X if position < len(square) or Z is None else Z
+                values.copy_(kernel.elementary(side[rows], X[columns], torch.float32, self.device))
+                tiles.append(Tile(rows, columns, values))
+                used += count
+                progress.advance()
+        self._square, self._across = tiles[: len(square)], tiles[len(square) :]
+
+    def _allocate(self, n_values: int, budget: int) -> Tensor:
+        if self.device.type == "cuda" and 4 * n_values < torch.cuda.mem_get_info(self.device)[0] // 2:
+            return torch.empty(n_values, dtype=torch.float32, device=self.device)
+        if 4 * n_values <= budget:
+            return torch.empty(n_values, dtype=torch.float32)
+        self._folder = tempfile.TemporaryDirectory(prefix="gramless-")
+        path = Path(self._folder.name) / "elementary"
+        return torch.from_file(str(path), shared=True, size=n_values, dtype=torch.float32)
+
+    def square(self) -> Iterator[Tile]:
+        """Tiles of the upper triangle of X with itself."""
+        return self._on_device(self._square)
+
+    def across(self) -> Iterator[Tile]:
+        """Tiles of Z with X."""
+        return self._on_device(self._across)
+
+    def _on_device(self, tiles: list[Tile]) -> Iterator[Tile]:
+        return (Tile(tile.rows, tile.columns, tile.values.to(self.device)) for tile in tiles)
+
+
+def _blocks(n: int) -> list[slice]:
+    return list(row_blocks(n, 1, TILE_SIDE)) if n else []
+
+
+def _size(block: slice) -> int:
+    return block.stop - block.start

@@ -1,0 +1,67 @@
+"""How the weights of a network are learned: the choices, as values that a grid search can list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """Learning from labelled samples.
+
+    C : penalty of the SVMs whose dual is minimised; the kernel is scaled to a unit spread
+    n_steps, step_size : of Adam on the logits of the weights
+    validation : share of the labelled samples that is held out to choose the step to stop at; 0 for none
+    evaluate_every, patience : look at the held-out part so often, and stop after so many looks without a gain
+    gap : relative duality gap to which the SVMs are solved in each step
+    max_samples : learn from at most so many samples, drawn at random; cost is quadratic in their number
+    checkpoint : a file that an interrupted run continues from
+    """
+
+    C: float = 1.0
+    n_steps: int = 80
+    step_size: float = 0.1
+    validation: float = 0.2
+    evaluate_every: int = 5
+    patience: int = 4
+    gap: float = 0.02
+    max_samples: int = 5_000
+    checkpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.C > 0:
+            raise ValueError(f"C must be positive, got {self.C}: with C = 0 nothing is learned.")
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"validation is a share between 0 and 1, got {self.validation}.")
+        if self.n_steps < 0 or self.max_samples < 2:
+            raise ValueError("n_steps must not be negative, and max_samples at least 2.")
+
+    def without_checkpoint(self) -> Self:
+        return replace(self, checkpoint=None)
+
+
+@dataclass(frozen=True)
+class SemiSupervised(Supervised):
+    """Learning from labelled and unlabelled samples with a Laplacian SVM.
+
+    n_neighbours : of the graph on all samples
+    strength : of the graph's smoothness term beside the norm of the classifier
+    """
+
+    n_neighbours: int = 10
+    strength: float = 0.01
+
+
+NAMED: dict[str, Supervised] = {"supervised": Supervised(), "semi-supervised": SemiSupervised()}
+
+
+def make_learning(spec: Any) -> Supervised | None:
+    """Settings from a name, from themselves, or None for weights as they are initialised."""
+    if spec is None or isinstance(spec, Supervised):
+        return spec
+    if isinstance(spec, str) and spec in NAMED:
+        return NAMED[spec]
+    raise ValueError(
+        f"learning={spec!r}: give {', '.join(map(repr, NAMED))}, Supervised(...), SemiSupervised(...) or None."
+    )

@@ -1,0 +1,121 @@
+"""`gramless demo` as a user meets it: output, exit codes, and what is left on disk."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import gramless.cli.demo
+from gramless.cli import app
+from gramless.report.demo import run_demo
+from gramless.report.demo_result import DemoSizes
+from gramless.version import __version__
+
+SMALL = DemoSizes(
+    n_digits=200,
+    n_labelled=60,
+    n_unlabelled=20,
+    n_splits=1,
+    n_landmarks=40,
+    landmark_counts=(20,),
+    timed_samples=(20, 40),
+    n_repeats=1,
+)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(gramless.cli.demo, "run_demo", lambda seed, on_step: run_demo(seed, on_step, SMALL))
+
+
+@pytest.fixture
+def never(monkeypatch):
+    def refuse(seed, on_step):
+        raise AssertionError("nothing may be computed")
+
+    monkeypatch.setattr(gramless.cli.demo, "run_demo", refuse)
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_version_and_help():
+    assert call("--version").output.strip() == __version__
+    assert "demo" in call("--help").output
+    assert "--seed" in call("demo", "--help").output
+
+
+def test_demo_prints_tables_and_leaves_a_picture_and_numbers(small, tmp_path):
+    out = tmp_path / "new" / "folder"
+    done = call("demo", "--out", out, "--seed", 3)
+    assert done.exit_code == 0, done.output
+    for words in ("DMN + linear SVM", "Relative error", "DKN / DMN", "random"):
+        assert words in done.stdout
+    assert sorted(path.name for path in out.iterdir()) == ["demo.png", "results.json"]
+    written = json.loads((out / "results.json").read_text())
+    assert written["seed"] == 3
+    assert written["complete"] is True
+
+
+def test_without_matplotlib_it_says_so_first_and_runs_on(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(gramless.cli.demo, "find_spec", lambda name: None)
+    done = call("demo", "--out", tmp_path)
+    assert done.exit_code == 0
+    assert done.output.startswith("Matplotlib is missing")
+    assert "pip install 'gramless[plots]'" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+
+
+@pytest.mark.parametrize("tail", ["", "below"])
+def test_a_file_where_the_folder_should_be_is_refused_before_computing(never, tmp_path, tail):
+    occupied = tmp_path / "occupied"
+    occupied.write_text("mine")
+    done = call("demo", "--out", occupied / tail)
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    assert str(occupied) in done.stderr
+    assert occupied.read_text() == "mine"
+
+
+def test_a_folder_without_permission_is_refused_before_computing(never, tmp_path, monkeypatch):
+    def refuse(dir):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(gramless.cli.demo.tempfile, "TemporaryFile", refuse)  # permissions do not stop root
+    done = call("demo", "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "Permission denied" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_negative_seed_is_refused(never, tmp_path):
+    assert call("demo", "--seed", -1, "--out", tmp_path).exit_code == 2
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path, monkeypatch):
+    def interrupted(seed, on_step):
+        def stop_after_two(step):
+            on_step(step)
+            if step.done == 2:
+                raise KeyboardInterrupt
+
+        return run_demo(seed, stop_after_two, SMALL)
+
+    monkeypatch.setattr(gramless.cli.demo, "run_demo", interrupted)
+    done = call("demo", "--out", tmp_path)
+    assert done.exit_code == 130
+    assert done.stderr.count("\n") == 1
+    written = json.loads((tmp_path / "results.json").read_text())
+    assert len(written["accuracies"]) == 2
+    assert written["complete"] is False
+
+
+def test_ctrl_c_before_any_measurement_leaves_earlier_numbers_alone(tmp_path, monkeypatch):
+    def interrupted(seed, on_step):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gramless.cli.demo, "run_demo", interrupted)
+    (tmp_path / "results.json").write_text("earlier")
+    assert call("demo", "--out", tmp_path).exit_code == 130
+    assert (tmp_path / "results.json").read_text() == "earlier"
