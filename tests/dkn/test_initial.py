@@ -5,13 +5,14 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.dkn import initial_weights
+from gramless.dkn import initial_weights, spread_gains
 
 WIDTHS, GAINS = (4, 3, 2, 1), (1.0, 2.0, 5.0)
 
 
 def draw(spec, seed=0):
-    return initial_weights(spec, WIDTHS, GAINS, torch.Generator().manual_seed(seed))
+    gains = [spread_gains(gain, n_units) for gain, n_units in zip(GAINS, WIDTHS[1:], strict=True)]
+    return initial_weights(spec, WIDTHS, gains, torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize("spec", ["uniform", "random"])
@@ -20,6 +21,15 @@ def test_rows_are_non_negative_and_sum_to_the_gain(spec):
         assert matrix.shape == shape
         assert matrix.min() >= 0
         np.testing.assert_allclose(matrix.sum(1), gain)
+
+
+def test_gains_are_spread_evenly_on_a_logarithmic_scale():
+    np.testing.assert_allclose(spread_gains((0.1, 10.0), 3)[:, 0], [0.1, 1.0, 10.0])
+    np.testing.assert_allclose(spread_gains(2.0, 3)[:, 0], 2.0)
+    np.testing.assert_allclose(spread_gains((0.5, 2.0), 1), [[0.5]])
+    for wrong in (0.0, -1.0, (2.0, 1.0), (0.0, 1.0)):
+        with pytest.raises(ValueError, match="gain must be positive"):
+            spread_gains(wrong, 3)
 
 
 def test_random_rows_differ_and_follow_the_seed():

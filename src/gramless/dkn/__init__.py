@@ -2,7 +2,7 @@
 
 from gramless.dkn.activations import Activation, make_activation
 from gramless.dkn.deep_kernel import DeepKernel, ViewKernel
-from gramless.dkn.initial import initial_weights
+from gramless.dkn.initial import initial_weights, spread_gains
 from gramless.dkn.layer import Layer, forward
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "forward",
     "initial_weights",
     "make_activation",
+    "spread_gains",
 ]

@@ -73,7 +73,7 @@ class Power(Activation):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coefficients", tuple(float(c) for c in self.coefficients))
-        if not self.coefficients or min(self.coefficients) < 0:
+        if not self.coefficients or not all(0 <= c < float("inf") for c in self.coefficients):
             raise ValueError(
                 f"a polynomial activation needs non-negative coefficients to keep kernels p.s.d., "
                 f"got {self.coefficients}. For any other function give a callable."

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
 from gramless.budget import resolve_budget, row_blocks
-from gramless.dkn import DeepKernel, Layer, ViewKernel, initial_weights, make_activation
+from gramless.dkn import DeepKernel, Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.errors import DataError
 from gramless.estimators.inputs import as_labels, generator_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
@@ -39,9 +39,11 @@ class DeepKernelNetwork(BaseEstimator):
         Where learning starts from; hidden units that start equal stay equal.
     learning : "supervised", "semi-supervised", Supervised(...), SemiSupervised(...), or None
         How the weights are learned, from labels through the SVM dual; None keeps them as they are initialised.
-    hidden_gain, output_gain : float
-        What the weights of a unit sum to, unless they are given; learning keeps the sum. tanh of a gain of 1 is nearly
-        linear; the exponential of the output gain is the ratio of the most to the least similar pair.
+    hidden_gain : float or (low, high)
+        What the weights of a hidden unit sum to, unless they are given; learning keeps the sum. A pair spreads the units
+        from low to high: tanh of a small gain is linear, of a large one it is nearly a step.
+    output_gain : float
+        The same for the output unit.
     normalize : bool
         Scale kernels given by name to a unit diagonal, so that no view rules by its units.
     views : mapping of names to columns, or None
@@ -69,8 +71,8 @@ class DeepKernelNetwork(BaseEstimator):
         output_activation: Any = "exp",
         weights: Any = "random",
         learning: Any = "supervised",
-        hidden_gain: float = 1.0,
-        output_gain: float = 4.0,
+        hidden_gain: float | tuple[float, float] = (0.1, 2.0),
+        output_gain: float = 6.0,
         normalize: bool = True,
         views: Mapping[str, Any] | None = None,
         device: str = "auto",
@@ -127,7 +129,8 @@ class DeepKernelNetwork(BaseEstimator):
         widths = (n_kernels, *self.hidden, 1)
         if min(widths) < 1:
             raise ValueError(f"hidden={self.hidden!r}: every hidden layer needs at least one unit.")
-        gains = [self.hidden_gain] * len(self.hidden) + [self.output_gain]
+        gains = [spread_gains(self.hidden_gain, n_units) for n_units in self.hidden]
+        gains.append(spread_gains(self.output_gain, 1))
         weights = initial_weights(self.weights, widths, gains, generator)
         activations = [self.activation] * len(self.hidden) + [self.output_activation]
         return tuple(Layer(w, make_activation(a)) for w, a in zip(weights, activations, strict=True))

@@ -11,6 +11,8 @@ from torch import Tensor
 from gramless.kernels.base import Kernel
 from gramless.kernels.scale import Scale, check_scale, refuse_unsettled, settle_scale
 
+ROUNDING = 1e-4  # of the exponent, at most
+
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
@@ -26,24 +28,28 @@ class Gaussian(Kernel):
 
     def fit(self, x: Tensor, generator: torch.Generator) -> Self:
         def distance(a: Tensor, b: Tensor) -> Tensor:
-            return squared_distance(a, b).sqrt()
+            return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
 
         return replace(self, scale=settle_scale(self.scale, self.n_neighbours, distance, x, generator))
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         scale = refuse_unsettled(self.scale)
-        return squared_distance(x, z).mul_(-0.5 / scale**2).exp_()
+        return squared_distance(x, z, ROUNDING * scale**2).mul_(-0.5 / scale**2).exp_()
 
     def _self_values(self, x: Tensor) -> Tensor:
         return x.new_ones(len(x))
 
 
-def squared_distance(x: Tensor, z: Tensor) -> Tensor:
-    """|x_i - z_j|^2 by one matrix product: (n, m).
+def squared_distance(x: Tensor, z: Tensor, tolerance: float) -> Tensor:
+    """|x_i - z_j|^2 by one matrix product: (n, m), with rounding below the tolerance.
 
-    Both sides are first moved so that z has mean zero: the three terms then cancel as little as they can.
+    Both sides are first moved so that z has mean zero: the three terms then cancel as little as they can. Where they
+    still would, samples being further apart than float32 resolves at this tolerance, float64 is used.
     """
     centre = z.mean(0)
-    x, z = x - centre, z - centre
-    inner = torch.addmm(z.square().sum(1)[None, :], x, z.T, alpha=-2.0)
-    return inner.add_(x.square().sum(1)[:, None]).clamp_min_(0.0)
+    a, b = x - centre, z - centre
+    largest = a.square().sum(1).max() + b.square().sum(1).max()
+    if x.dtype == torch.float32 and torch.finfo(x.dtype).eps * largest > tolerance:
+        return squared_distance(x.double(), z.double(), tolerance).float()
+    inner = torch.addmm(b.square().sum(1)[None, :], a, b.T, alpha=-2.0)
+    return inner.add_(a.square().sum(1)[:, None]).clamp_min_(0.0)

@@ -27,7 +27,8 @@ class Precomputed(Kernel):
     domain = Domain.SAMPLE_NUMBERS
 
     def __post_init__(self) -> None:
-        gram = self.gram if isinstance(self.gram, Tensor) else torch.from_numpy(np.array(self.gram, dtype=float))
+        given = self.gram if isinstance(self.gram, Tensor) else torch.from_numpy(np.asarray(self.gram, dtype=float))
+        gram = given.detach().clone()  # a kernel is a value: what the caller does to the matrix later is not its own
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
             raise DataError(f"a precomputed kernel must be a square matrix, got shape {tuple(gram.shape)}.")
         if not gram.isfinite().all():

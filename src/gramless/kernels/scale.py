@@ -36,6 +36,8 @@ def settle_scale(
     """
     if not isinstance(scale, str):
         return scale
+    if n_neighbours < 1:
+        raise ValueError(f"n_neighbours must be at least 1, got {n_neighbours}.")
     order = torch.randperm(len(x), generator=generator)
     references = x[order[:MAX_REFERENCES].to(x.device)]
     n_queries = min(len(x), MAX_QUERIES)

@@ -38,11 +38,10 @@ def leverage(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: torc
 def leverage_scores(diagonal: Tensor, columns: Tensor, pilot_gram: Tensor, ridge: float) -> Tensor:
     """[K (K + ridge)^-1]_ii, estimated as (k_ii - k_iJ (K_JJ + ridge |J| / n)^-1 k_Ji) / ridge; exact if J is all."""
     n_rows, n_pilot = columns.shape
-    shifted = pilot_gram.clone()
-    shifted.diagonal().add_(ridge * n_pilot / n_rows)
-    factor = torch.linalg.cholesky(shifted)
-    whitened = torch.linalg.solve_triangular(factor, columns.T, upper=False)  # (|J|, n)
-    return ((diagonal - whitened.square().sum(0)) / ridge).clamp_min_(0.0)
+    eigenvalues, vectors = torch.linalg.eigh(pilot_gram)  # not Cholesky: tanh and rounding leave negative eigenvalues
+    shifted = eigenvalues.clamp_min(0.0) + ridge * n_pilot / n_rows
+    whitened = columns @ (vectors / shifted.sqrt())  # (n, |J|)
+    return ((diagonal - whitened.square().sum(1)) / ridge).clamp_min_(0.0)
 
 
 def half_dimension_ridge(gram: Tensor) -> float:
@@ -53,7 +52,7 @@ def half_dimension_ridge(gram: Tensor) -> float:
     eigenvalues = torch.linalg.eigvalsh(gram).clamp_min_(0.0)
     low, high = 1e-8 * eigenvalues.max().item() + 1e-300, eigenvalues.max().item() + 1e-300
     for _ in range(60):
-        middle = (low * high) ** 0.5
+        middle = low**0.5 * high**0.5
         too_small = (eigenvalues / (eigenvalues + middle)).sum() > len(gram) / 2
         low, high = (middle, high) if too_small else (low, middle)
     return high

@@ -35,6 +35,8 @@ def rpcholesky(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: to
         proposals = torch.multinomial(residual, BLOCK, replacement=True, generator=generator)
         columns = kernel.tensor(X, X[proposals]).double().cpu() - done @ done[proposals].T  # (n, block)
         accepted, triangle = thin(columns[proposals], residual[proposals], generator)
+        if not len(accepted):  # exact arithmetic always accepts the first proposal: what is left is rounding
+            break
         accepted = accepted[: n_landmarks - len(chosen)]
         triangle = triangle[: len(accepted), : len(accepted)]
         new = torch.linalg.solve_triangular(triangle, columns[:, accepted].T, upper=False).T

@@ -43,7 +43,7 @@ class Unary(MapRecipe):
             raise TypeError(f"the unary map is that of the intersection kernel, not of {kernel.name}.")
         kernel.domain.check(landmarks, kernel.name)
         low, high = bounds() if bounds else (landmarks.amin(0), landmarks.amax(0))
-        return UnaryMap(kernel, low, (high - low) / self.levels, self.levels, self.rounding)
+        return UnaryMap(kernel, low, high - low, self.levels, self.rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class UnaryMap(ExplicitMap):
 
     kernel: Intersection
     low: Tensor  # (d,)
-    step: Tensor  # (d,): (high - low) / Q, 0 where a feature is constant
+    width: Tensor  # (d,): high - low
     levels: int
     rounding: str
 
@@ -64,11 +64,15 @@ class UnaryMap(ExplicitMap):
     def n_columns(self) -> int:
         return len(self.low) * (self.levels + 1)
 
+    @property
+    def step(self) -> Tensor:
+        return self.width / self.levels
+
     def codes(self, x: Tensor) -> Tensor:
         """k(x_d) in 0 ... Q: (n, d)."""
         self.kernel.domain.check(x, self.kernel.name)
         step, low = self.step.to(x), self.low.to(x)
-        position = torch.where(step > 0, (x - low) / torch.where(step > 0, step, 1.0), 0.0)
+        position = torch.where(step > 0, self.levels * ((x - low) / torch.where(step > 0, self.width.to(x), 1.0)), 0.0)
         return (position.round() if self.rounding == "nearest" else position.floor()).clamp_(0, self.levels)
 
     def transform(self, x: Tensor) -> Tensor:

@@ -1,0 +1,113 @@
+"""Elementary kernels as plain formulas for one pair of samples, in NumPy, and double loops over pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import atan2, cos, exp, pi, sin, sqrt
+
+import numpy as np
+
+Pair = Callable[[np.ndarray, np.ndarray], float]
+
+
+def linear(x: np.ndarray, z: np.ndarray) -> float:
+    return float(sum(a * b for a, b in zip(x, z, strict=True)))
+
+
+def polynomial(degree: int, offset: float = 0.0) -> Pair:
+    def value(x: np.ndarray, z: np.ndarray) -> float:
+        product = 1.0
+        for _ in range(degree):
+            product *= linear(x, z) + offset
+        return product
+
+    return value
+
+
+def gaussian(scale: float) -> Pair:
+    return lambda x, z: exp(-(euclidean(x, z) ** 2) / (2 * scale**2))
+
+
+def laplacian(scale: float) -> Pair:
+    return lambda x, z: exp(-city_block(x, z) / scale)
+
+
+def chi_square(scale: float) -> Pair:
+    return lambda x, z: exp(-chi_square_distance(x, z) / scale)
+
+
+def intersection(x: np.ndarray, z: np.ndarray) -> float:
+    return float(sum(min(a, b) for a, b in zip(x, z, strict=True)))
+
+
+def arc_cosine(order: int) -> Pair:
+    """Eqs. 3 to 6 of Cho and Saul (2009); a right angle at the origin."""
+
+    def value(x: np.ndarray, z: np.ndarray) -> float:
+        size_x, size_z = sqrt(linear(x, x)), sqrt(linear(z, z))
+        theta = angle(x / size_x, z / size_z) if size_x and size_z else pi / 2
+        if order == 0:
+            angular = pi - theta
+        elif order == 1:
+            angular = sin(theta) + (pi - theta) * cos(theta)
+        else:
+            angular = 3 * sin(theta) * cos(theta) + (pi - theta) * (1 + 2 * cos(theta) ** 2)
+        return (size_x * size_z) ** order * angular / pi
+
+    return value
+
+
+def angle(u: np.ndarray, v: np.ndarray) -> float:
+    """Between unit vectors, by Kahan's formula, which is accurate for angles near 0 and pi as well."""
+    difference, total = u - v, u + v
+    return 2 * atan2(sqrt(linear(difference, difference)), sqrt(linear(total, total)))
+
+
+def tapered_product(x: np.ndarray, z: np.ndarray) -> float:
+    """A product of two kernels, linear and Cauchy: what the tests give as a user's own function."""
+    return linear(x, z) / (1 + euclidean(x, z) ** 2)
+
+
+def looked_up(gram: np.ndarray) -> Pair:
+    return lambda x, z: float(gram[int(x[0]), int(z[0])])
+
+
+def normalised(kernel: Pair) -> Pair:
+    """k(x, z) / sqrt(k(x, x) k(z, z)), and 0 for a sample without content."""
+
+    def value(x: np.ndarray, z: np.ndarray) -> float:
+        own_x, own_z = kernel(x, x), kernel(z, z)
+        return kernel(x, z) / (sqrt(own_x) * sqrt(own_z)) if own_x > 0 and own_z > 0 else 0.0
+
+    return value
+
+
+def matrix(kernel: Pair, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    return np.array([[kernel(x, z) for z in Z] for x in X])
+
+
+def diagonal(kernel: Pair, X: np.ndarray) -> np.ndarray:
+    return np.array([kernel(x, x) for x in X])
+
+
+def euclidean(x: np.ndarray, z: np.ndarray) -> float:
+    return sqrt(sum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
+
+
+def city_block(x: np.ndarray, z: np.ndarray) -> float:
+    return float(sum(abs(a - b) for a, b in zip(x, z, strict=True)))
+
+
+def chi_square_distance(x: np.ndarray, z: np.ndarray) -> float:
+    return float(sum((a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0))
+
+
+def mean_distance(distance: Pair, X: np.ndarray) -> float:
+    """Over all pairs of different samples."""
+    return float(np.mean([distance(X[i], X[j]) for i in range(len(X)) for j in range(len(X)) if i != j]))
+
+
+def neighbour_distance(distance: Pair, X: np.ndarray, n_neighbours: int) -> float:
+    """Over all samples and their nearest other samples."""
+    nearest = [np.sort([distance(X[i], X[j]) for j in range(len(X)) if j != i])[:n_neighbours] for i in range(len(X))]
+    return float(np.mean(nearest))
