@@ -50,7 +50,7 @@ def test_demo_prints_tables_and_leaves_a_picture_and_numbers(small, tmp_path):
     out = tmp_path / "new" / "folder"
     done = call("demo", "--out", out, "--seed", 3)
     assert done.exit_code == 0, done.output
-    for words in ("DMN + linear SVM", "Relative error", "DKN / DMN", "random"):
+    for words in ("DKN, learned", "DMN + linear SVM", "Relative error", "DKN / DMN"):
         assert words in done.stdout
     assert sorted(path.name for path in out.iterdir()) == ["demo.png", "results.json"]
     written = json.loads((out / "results.json").read_text())

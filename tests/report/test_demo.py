@@ -50,7 +50,13 @@ def test_every_method_is_measured_on_every_split(result):
     assert [(a.split, a.method) for a in result.accuracies] == [
         (split, method)
         for split in (0, 1)
-        for method in ("best single kernel", "average of 28 kernels", "DKN + SVM", "DMN + linear SVM")
+        for method in (
+            "best single kernel",
+            "average of 28 kernels",
+            "DKN, untrained, + SVM",
+            "DKN, learned, + SVM",
+            "DMN + linear SVM",
+        )
     ]
     assert {accuracy.n_tested for accuracy in result.accuracies} == {300 - 100}
     assert min(accuracy.percent for accuracy in result.accuracies) > 50  # 10 by chance
@@ -60,11 +66,11 @@ def test_every_method_is_measured_on_every_split(result):
 
 def test_steps_count_up_and_carry_what_was_measured_so_far(result, steps):
     assert [(step.part, step.done, step.total) for step in steps] == [
-        *((Part.ACCURACY, done, 8) for done in range(9)),
+        *((Part.ACCURACY, done, 10) for done in range(11)),
         *((Part.ERROR, done, 2) for done in range(3)),
         *((Part.TIME, done, 3) for done in range(4)),
     ]
-    assert [len(step.result.accuracies) for step in steps[:9]] == list(range(9))
+    assert [len(step.result.accuracies) for step in steps[:11]] == list(range(11))
     assert not any(step.result.complete for step in steps)
     assert steps[-1].result.timings == result.timings
 
@@ -137,7 +143,7 @@ def test_json_holds_numbers_versions_seed_and_cores(result):
     assert written["environment"]["gramless"] == gl.__version__
     assert {"torch", "numpy", "scikit-learn", "cores"} <= set(written["environment"])
     assert [a["percent"] for a in written["accuracies"]] == [a.percent for a in result.accuracies]
-    assert len(written["accuracy_summary"]) == 4
+    assert len(written["accuracy_summary"]) == 5
     assert written["growth"]["kernel"] == growth(result.timings).kernel
 
 
@@ -159,7 +165,7 @@ def test_examples_are_different_digits_and_one_mistake():
 
 @pytest.mark.parametrize("part", Part)
 def test_tables_have_a_row_per_measurement(part, result):
-    expected = {Part.ACCURACY: 4, Part.ERROR: 2, Part.TIME: 3}
+    expected = {Part.ACCURACY: 5, Part.ERROR: 2, Part.TIME: 3}
     assert table_of(part, result).row_count == expected[part]
 
 

@@ -59,19 +59,23 @@ def solve_svm_duals(
     """
     signs, upper = signs.contiguous().float(), upper.contiguous().float()
     _check(gram, signs, upper)
-    alpha = torch.zeros_like(signs) if start is None else _feasible(start, signs, upper)
-    slack = signs - _products(gram, alpha * signs)
+    alpha = torch.zeros_like(signs)
+    slack = signs.clone()
+    if start is not None:
+        alpha = _feasible(start, signs, upper)
+        slack -= _products(gram, alpha * signs)
     tolerance, n_steps, n_stalls = FIRST_TOLERANCE, 0, 0
     best = None
     while True:
         n_steps += _improve(gram, signs, upper, alpha, slack, tolerance, max_iter)
-        solution = _certify(gram, signs, upper, alpha.clone(), n_steps)
+        outputs = _products(gram, alpha * signs)
+        slack = signs - outputs  # afresh: steps have let rounding gather
+        solution = _certify(signs, upper, alpha.clone(), outputs.double(), n_steps)
         n_stalls = n_stalls + 1 if best is not None and solution.gaps.max() > STALL * best.gaps.max() else 0
         if best is None or solution.gaps.max() < best.gaps.max():
             best = solution
         if best.gaps.max() <= gap or n_stalls == 2:
             return replace(best, n_steps=n_steps)
-        slack = signs - _products(gram, solution.coefficients)  # afresh: steps have let rounding gather
         tolerance /= TIGHTEN
 
 
@@ -97,10 +101,12 @@ def _improve(
     return int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
 
 
-def _certify(gram: Any, signs: Tensor, upper: Tensor, alpha: Tensor, n_steps: int) -> DualSolution:
-    """Primal and dual values in float64, with the bias between the bounds that the two kinds of samples set."""
+def _certify(signs: Tensor, upper: Tensor, alpha: Tensor, outputs: Tensor, n_steps: int) -> DualSolution:
+    """Primal and dual values in float64, with the bias between the bounds that the two kinds of samples set.
+
+    outputs (n_labels, n) are the classifiers' on the samples, without the bias.
+    """
     coefficients = alpha * signs
-    outputs = _products(gram, coefficients).double()  # (n_labels, n)
     slack = signs - outputs
     grow, shrink = alpha < upper, alpha > 0
     positive = signs > 0

@@ -171,8 +171,8 @@ def draw_words(figure: Figure, result: DemoResult) -> None:
         figure.text(x, 0.845, explanation, size=6.5, color=QUIET, va="center")
     errors = ", ".join(f"{error.percent_all:.2g} % with {error.n_landmarks}" for error in result.approximations)
     note = (
-        f"{sizes.n_labelled} labelled digits, {result.accuracies[0].n_tested:,} held out. The weights of the deep "
-        f"kernel network (DKN) are random, not learned. Its map (DMN) has {sizes.n_landmarks} landmarks.\n"
+        f"{sizes.n_labelled} labelled digits, {result.accuracies[0].n_tested:,} held out. DKN: deep kernel network. "
+        f"DMN: the map of the learned one, with {sizes.n_landmarks} landmarks.\n"
         f"Relative error of the DMN against the DKN over all digits: {errors} landmarks. "
         f"Seed {result.seed}, {result.environment['cores']} cores, gramless {result.environment['gramless']}."
     )

@@ -23,7 +23,7 @@ def accuracy_table(result: DemoResult) -> Table:
         f"Accuracy on {result.accuracies[0].n_tested:,} held-out digits",
         f"Mean and standard deviation over {sizes.n_splits} splits. {sizes.n_labelled} digits have labels; settings "
         f"are cross-validated on them. {sizes.n_unlabelled} digits without labels help with kernel widths and the "
-        f"{sizes.n_landmarks} landmarks. The weights of the network are random, not learned.",
+        f"{sizes.n_landmarks} landmarks.",
     )
     table.add_column("method")
     table.add_column("accuracy, %", justify="right")
