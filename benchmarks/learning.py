@@ -1,8 +1,8 @@
 """Claim: a learned three-layer DKN beats the average kernel, its exponential, and the same network untrained.
 
 COREL5k, official split. Every setting (the best single kernel, gamma, C) is chosen on a fifth of the 4,500 training
-pictures; the network for the test is then learned on all 4,500 and the 499 looked at once. Three seeds: mean and spread.
-Semi-supervised learning is transductive here: the test pictures, without labels, are its unlabelled rows.
+pictures; the network for the test is then learned on all 4,500 and the 499 looked at once. Three seeds: mean and
+spread. Semi-supervised learning is transductive here: the test pictures, without labels, are its unlabelled rows.
 """
 
 from __future__ import annotations
