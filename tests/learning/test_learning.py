@@ -36,7 +36,7 @@ def test_weight_moves_from_noise_to_what_matters_and_the_objective_falls(data, h
     X, y = data
     network = gl.DeepKernelNetwork(("gaussian", "linear"), hidden, learning=FEW, random_state=0).fit(X, y)
     start = gl.DeepKernelNetwork(("gaussian", "linear"), hidden, learning=None, random_state=0).fit(X)
-    assert weight_of(network.kernel_, "noise") < 0.6 * weight_of(start.kernel_, "noise")
+    assert weight_of(network.kernel_, "noise") < 0.75 * weight_of(start.kernel_, "noise")
     curve = network.learning_curve_
     assert curve[-1].objective < curve[0].objective
     assert [point.step for point in curve] == [0, 5, 10, 15]
@@ -46,12 +46,12 @@ def test_weight_moves_from_noise_to_what_matters_and_the_objective_falls(data, h
 
 
 def test_a_learned_kernel_classifies_better_than_its_start():
-    """One view in ten says something."""
+    """One view in twenty says something."""
     gains = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 3, 200)
-        noise = {f"noise{i}": rng.random((200, 3)) for i in range(9)}
+        noise = {f"noise{i}": rng.random((200, 3)) for i in range(19)}
         X = gl.Views({"informative": rng.random((200, 3)) + 0.7 * np.eye(3)[y], **noise})
         accuracies = []
         for learning in (None, FEW):
@@ -59,7 +59,7 @@ def test_a_learned_kernel_classifies_better_than_its_start():
             machine = SVC(kernel="precomputed").fit(network.kernel_(X[:90]), y[:90])
             accuracies.append(machine.score(network.kernel_(X[90:], X[:90]), y[90:]))
         gains.append(accuracies[1] - accuracies[0])
-    assert np.mean(gains) > 0.015
+    assert np.mean(gains) > 0.2
 
 
 def test_several_labels_and_sparse_indicators(data):

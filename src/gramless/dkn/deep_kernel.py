@@ -22,6 +22,15 @@ GPU_TILE_BYTES = 4 << 30
 SCRATCH_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
 
 
+def choose_device(device: str, X: Views) -> torch.device:
+    """Where to compute: as told, or where the caller's tensors are, or on the GPU if there is one."""
+    if device != "auto":
+        return torch.device(device)
+    if X.torch_device is not None:
+        return X.torch_device
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 @dataclass(frozen=True)
 class ViewKernel:
     """An elementary kernel on one view: an input of the network."""
@@ -141,11 +150,7 @@ class DeepKernel:
         return unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
 
     def compute_device(self, X: Views) -> torch.device:
-        if self.device != "auto":
-            return torch.device(self.device)
-        if X.torch_device is not None:
-            return X.torch_device
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return choose_device(self.device, X)
 
     def pair_bytes(self, dtype: torch.dtype) -> int:
         """Memory per pair of samples while its kernel value is computed."""

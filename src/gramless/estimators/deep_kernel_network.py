@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
 from gramless.budget import resolve_budget, row_blocks
-from gramless.dkn import DeepKernel, Layer, ViewKernel, initial_weights, make_activation, spread_gains
+from gramless.dkn import DeepKernel, Layer, ViewKernel, choose_device, initial_weights, make_activation, spread_gains
 from gramless.errors import DataError
 from gramless.estimators.inputs import as_labels, generator_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
@@ -40,8 +40,8 @@ class DeepKernelNetwork(BaseEstimator):
     learning : "supervised", "semi-supervised", Supervised(...), SemiSupervised(...), or None
         How the weights are learned, from labels through the SVM dual; None keeps them as they are initialised.
     hidden_gain : float or (low, high)
-        What the weights of a hidden unit sum to, unless they are given; learning keeps the sum. A pair spreads the units
-        from low to high: tanh of a small gain is linear, of a large one it is nearly a step.
+        What the weights of a hidden unit sum to, unless they are given; learning keeps the sum. A pair spreads the
+        units from low to high: tanh of a small gain is linear, of a large one it is nearly a step.
     output_gain : float
         The same for the output unit.
     normalize : bool
@@ -137,12 +137,13 @@ class DeepKernelNetwork(BaseEstimator):
 
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
         inputs = []
+        device = choose_device(self.device, views)
         for view, spec in self._specs(views):
             kernel = make_kernel(spec, normalize=self.normalize)
             try:
                 if kernel.domain is Domain.NONNEGATIVE:
                     check_domain(kernel, views, view, resolve_budget(self.memory_budget))
-                kernel = kernel.fit(sample.tensor(view, torch.float64), generator)
+                kernel = kernel.fit(sample.tensor(view, torch.float64, device), generator)
             except DataError as error:
                 raise DataError(f"view {view!r}: {error}") from error
             inputs.append(ViewKernel(view, kernel))

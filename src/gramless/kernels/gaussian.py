@@ -12,6 +12,7 @@ from gramless.kernels.base import Kernel
 from gramless.kernels.scale import Scale, check_scale, refuse_unsettled, settle_scale
 
 ROUNDING = 1e-4  # of the exponent, at most
+COINCIDING = 1e-13  # of the squared size of the data, in float64
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,6 @@ class Gaussian(Kernel):
         check_scale(self.scale)
 
     def fit(self, x: Tensor, generator: torch.Generator) -> Self:
-        def distance(a: Tensor, b: Tensor) -> Tensor:
-            return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
-
         return replace(self, scale=settle_scale(self.scale, self.n_neighbours, distance, x, generator))
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
@@ -38,6 +36,13 @@ class Gaussian(Kernel):
 
     def _self_values(self, x: Tensor) -> Tensor:
         return x.new_ones(len(x))
+
+
+def distance(x: Tensor, z: Tensor) -> Tensor:
+    """|x_i - z_j|: (n, m), exactly 0 where only rounding keeps two samples apart."""
+    squared = squared_distance(x, z, 0.0)
+    size = (x - z.mean(0)).square().sum(1).max() + (z - z.mean(0)).square().sum(1).max()
+    return torch.where(squared > COINCIDING * size, squared, 0.0).sqrt()
 
 
 def squared_distance(x: Tensor, z: Tensor, tolerance: float) -> Tensor:
