@@ -59,7 +59,7 @@ def test_the_kernel_classifier_is_one_svm_per_class_on_its_kernel(iris):
 
 def test_the_map_classifier_is_a_linear_svm_on_its_map(iris):
     X, y = iris
-    clf = gl.DeepMapClassifier(n_landmarks=30, C=2.0, **SMALL).fit(X, y)
+    clf = gl.DeepMapClassifier(n_landmarks=30, C=2.0, head="squared_hinge", **SMALL).fit(X, y)
     phi = clf.map_network_.transform(X)
     expected = OneVsRestClassifier(LinearSVC(C=2.0, max_iter=10_000)).fit(phi, y).decision_function(phi)
     np.testing.assert_allclose(clf.decision_function(X), expected, atol=1e-3)
@@ -69,8 +69,49 @@ def test_the_map_classifier_is_a_linear_svm_on_its_map(iris):
 def test_with_every_sample_a_landmark_the_map_classifies_as_the_kernel_does(iris):
     X, y = iris
     kernel = gl.DeepKernelClassifier(**SMALL).fit(X, y)
-    everything = gl.DeepMapClassifier(n_landmarks=len(X), loss="hinge", **SMALL).fit(X, y)
+    everything = gl.DeepMapClassifier(n_landmarks=len(X), head="hinge", **SMALL).fit(X, y)
     assert (kernel.predict(X) == everything.predict(X)).mean() > 0.97
+
+
+@pytest.mark.parametrize("head", ["huberized_hinge", "squared_hinge", "hinge", "balanced"])
+def test_every_head_classifies(iris, tagged, head):
+    X, y = iris
+    assert cross_val_score(gl.DeepMapClassifier(n_landmarks=30, head=head, **SMALL), X, y, cv=4).mean() > 0.9
+    X, Y = tagged
+    clf = gl.DeepMapClassifier(n_landmarks=40, head=head, **SMALL).fit(X[:80], Y[:80])
+    assert (clf.predict(X[80:]) == Y[80:]).mean() > 0.7
+
+
+def test_top_k_predicts_k_labels_and_calibration_finds_rare_ones(tagged):
+    X, Y = tagged
+    Y = np.column_stack([Y, np.arange(120) % 10 == 0])  # a rare label
+    clf = gl.DeepMapClassifier(n_landmarks=40, top_k=2, **SMALL).fit(X[:80], Y[:80])
+    predicted = clf.predict(X[80:])
+    assert (predicted.sum(1) == 2).all()
+    raw = clone(clf).set_params(calibration=0.0).fit(X[:80], Y[:80])
+    assert raw.calibration_ is None
+    np.testing.assert_array_equal(raw.decision_function(X), clf.decision_function(X))
+    assert predicted[:, -1].sum() > raw.predict(X[80:])[:, -1].sum()
+
+
+def test_thresholds_are_learned_on_scores_of_unseen_samples(tagged):
+    X, Y = tagged
+    clf = gl.DeepMapClassifier(n_landmarks=40, threshold="f1", **SMALL).fit(X[:80], Y[:80])
+    np.testing.assert_array_equal(clf.predict(X), clf.decision_function(X) > clf.decision_.thresholds)
+    assert (clf.decision_.thresholds != 0).any()
+
+
+def test_choices_of_head_and_decision_that_cannot_be(iris, tagged):
+    for wrong, data in (
+        ({"head": "logistic"}, iris),
+        ({"threshold": "best"}, iris),
+        ({"top_k": 2}, iris),
+        ({"C": 0.0}, iris),
+        ({"top_k": 0}, tagged),
+        ({"top_k": 2, "calibration": 1.5}, tagged),
+    ):
+        with pytest.raises(ValueError, match=r"head|threshold|top_k|C must|at least one label|strength"):
+            gl.DeepMapClassifier(n_landmarks=10, **SMALL, **wrong).fit(*data)
 
 
 def test_several_labels(classifier, tagged):

@@ -115,6 +115,15 @@ def test_text_classes_given_landmarks_tensors_and_sparse_views_come_back(data, t
     np.testing.assert_array_equal(gl.load(tmp_path / "m").transform(X), dmn.transform(X))
 
 
+def test_a_calibrated_classifier_comes_back(data, tmp_path):
+    X, y = data
+    Y = np.eye(3, dtype=int)[y]
+    for choice in ({"top_k": 2}, {"threshold": "f1"}):
+        clf = gl.DeepMapClassifier(n_landmarks=10, **SMALL, **choice).fit(X, Y)
+        gl.save(clf, tmp_path / "m")
+        np.testing.assert_array_equal(gl.load(tmp_path / "m").predict(X), clf.predict(X))
+
+
 def test_functions_are_named_in_the_file_and_come_from_the_caller(data, tmp_path):
     X, _ = data
     gram = cosine(X["a"], X["a"])

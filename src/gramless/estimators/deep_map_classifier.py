@@ -6,18 +6,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from gramless.budget import resolve_budget
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
-from gramless.heads import Head, Loss, fit_linear_svms
+from gramless.heads import (
+    Calibration,
+    Decision,
+    Head,
+    Kind,
+    LinearFit,
+    Threshold,
+    TopK,
+    Weights,
+    out_of_fold_scores,
+)
 from gramless.views import Views
+
+N_FOLDS = 5
+SMALLEST_WIDTH = 1e-3  # of the mean diagonal: with every sample a landmark nothing is missing, and the hinge is plain
 
 
 class DeepMapClassifier(ViewsClassifier):
-    """A deep kernel network, compiled into an explicit map, and one LIBLINEAR machine per label on its vectors.
+    """A deep kernel network, compiled into an explicit map, and one linear SVM per label on its vectors.
 
     Linear in the number of samples, in time and in memory.
 
@@ -29,11 +45,21 @@ class DeepMapClassifier(ViewsClassifier):
         The map, as in DeepMapNetwork.
     C : float
         Penalty of the SVM.
-    loss : "squared_hinge" or "hinge"
+    head : "huberized_hinge", "squared_hinge", "hinge", "balanced"
+        The classifiers on the vectors. In the kernel every training sample has a private share of the spectrum that the
+        vectors lack; the Huberised hinge puts its mean back, as a number on the diagonal of the dual.
+    top_k : int or None
+        With several labels per sample: predict the k best of every sample, by scores made comparable between labels.
+        None predicts every label above its threshold.
+    calibration : float
+        With top_k: from 0, raw scores, to 1, scores standardised per label by their out-of-fold statistics. More recall
+        and more labels found, for less precision.
+    threshold : "sign" or "f1"
+        Without top_k: labels with a positive score, or above the threshold that had the best out-of-fold F1.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     max_iter : int
-        Of LIBLINEAR, per label.
+        Of the solver, per label.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
@@ -43,8 +69,10 @@ class DeepMapClassifier(ViewsClassifier):
         The fitted map; its `kernel_` is the network.
     classes_ : array
         The classes, or the numbers of the labels.
+    calibration_ : Calibration or None
+    decision_ : TopK or Threshold
     n_iter_ : int
-        Iterations of LIBLINEAR, the largest over labels.
+        Iterations of the solver, the largest over labels.
     """
 
     def __init__(
@@ -63,7 +91,10 @@ class DeepMapClassifier(ViewsClassifier):
         landmarks: Any = "uniform",
         n_components: int | None = None,
         C: float = 1.0,
-        loss: Loss = "squared_hinge",
+        head: Kind = "huberized_hinge",
+        top_k: int | None = None,
+        calibration: float = 1.0,
+        threshold: str = "sign",
         class_weight: Any = None,
         max_iter: int = 10_000,
         views: Mapping[str, Any] | None = None,
@@ -84,7 +115,10 @@ class DeepMapClassifier(ViewsClassifier):
         self.landmarks = landmarks
         self.n_components = n_components
         self.C = C
-        self.loss = loss
+        self.head = head
+        self.top_k = top_k
+        self.calibration = calibration
+        self.threshold = threshold
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.views = views
@@ -105,10 +139,52 @@ class DeepMapClassifier(ViewsClassifier):
             random_state=seeds[1],
         ).fit(views)
         phi = self._features(views)
+        fit = LinearFit(
+            self.head, self.C, self._residual(views, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
+        )
         weights = self.labels_.weights(signs, self.class_weight)
-        head = fit_linear_svms(phi, signs, self.C, self.loss, weights, self.max_iter, seeds[2])
+        self.calibration_, self.decision_ = self._decide_how(fit, phi, signs, weights, seeds[2])
+        head = fit(phi, signs, weights)
         self.n_iter_ = head.n_iter
         return head
+
+    def _residual(self, views: Views, phi: np.ndarray) -> float:
+        """The mean of kappa(x, x) - |phi(x)|^2: what of a sample the map does not show."""
+        diagonal = self.map_network_.kernel_.diagonal_tensor(views).double().cpu().numpy()
+        missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
+        return max(float(missing.mean()), SMALLEST_WIDTH * float(diagonal.mean()))
+
+    def _decide_how(
+        self, fit: LinearFit, phi: np.ndarray, signs: np.ndarray, weights: Weights, seed: int
+    ) -> tuple[Calibration | None, Decision]:
+        """How scores become labels; learned from scores of samples that their classifiers have not seen, if at all."""
+        if self.threshold not in ("sign", "f1"):
+            raise ValueError(f"threshold={self.threshold!r}: give 'sign' or 'f1'.")
+        best = None if self.top_k is None else TopK(self.top_k)
+        if best is not None and not self.labels_.multilabel:
+            raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
+        if best is not None and self.calibration == 0:
+            return None, best
+        if not self.labels_.multilabel or (best is None and self.threshold == "sign"):
+            return None, Threshold()
+
+        def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+            return fit(phi[train], signs[train], weights).margins(phi[test])
+
+        generator = torch.Generator().manual_seed(seed)
+        unseen = out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), generator)
+        if best is not None:
+            return Calibration.learn(unseen, signs, self.calibration), best
+        return None, Threshold.learn(unseen, signs)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes, or an indicator of the labels of every sample."""
+        check_is_fitted(self)
+        margins = self._margins(X)
+        if not self.labels_.multilabel:
+            return self.labels_.decide(margins)
+        comparable = margins if self.calibration_ is None else self.calibration_.apply(margins)
+        return self.decision_.decide(comparable).astype(np.int64)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

@@ -1,6 +1,35 @@
 """Classifiers on kernels and maps: labels in, margins out."""
 
+from gramless.heads.batched import fit_all_labels
+from gramless.heads.calibration import Calibration, out_of_fold_scores, stratified_folds
+from gramless.heads.decisions import Decision, Threshold, TopK
+from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
+from gramless.heads.fitting import Kind, LinearFit
 from gramless.heads.labels import Labels
-from gramless.heads.svm import Head, Loss, fit_kernel_svms, fit_linear_svms
+from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
+from gramless.heads.svm import Head, Loss, Weights, fit_kernel_svms, fit_linear_svms
 
-__all__ = ["Head", "Labels", "Loss", "fit_kernel_svms", "fit_linear_svms"]
+__all__ = [
+    "Calibration",
+    "Decision",
+    "Head",
+    "HuberizedHinge",
+    "KernelOnSubset",
+    "Kind",
+    "Labels",
+    "LinearFit",
+    "LinearOnSubset",
+    "Loss",
+    "MarginLoss",
+    "SquaredHinge",
+    "SubsetFit",
+    "Threshold",
+    "TopK",
+    "Weights",
+    "fit_all_labels",
+    "fit_balanced_ensemble",
+    "fit_kernel_svms",
+    "fit_linear_svms",
+    "out_of_fold_scores",
+    "stratified_folds",
+]

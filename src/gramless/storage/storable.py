@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from gramless.dkn import DeepKernel, Layer, ViewKernel, activations
 from gramless.dmn import CollapsedMap, LayeredMap, sublayers
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
-from gramless.heads import Head, Labels
+from gramless.heads import Calibration, Head, Labels, Threshold, TopK
 from gramless.kernels import (
     ArcCosine,
     ChiSquare,
@@ -44,7 +44,7 @@ VALUES: dict[str, type] = {
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
         *(CollapsedMap, LayeredMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
-        *(Head, Labels, Supervised, SemiSupervised, CurvePoint),
+        *(Head, Labels, Calibration, TopK, Threshold, Supervised, SemiSupervised, CurvePoint),
     )
 }
 """Classes whose constructor arguments are attributes of the same names."""
