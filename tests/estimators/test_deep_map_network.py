@@ -16,6 +16,7 @@ import gramless as gl
 from gramless.dmn import CollapsedMap, LayeredMap
 from gramless.kernels import Gaussian
 from gramless.landmarks import SELECTORS
+from gramless.tuning import TUNERS
 from tests.networks import random_views
 
 NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)
@@ -182,6 +183,27 @@ def test_in_a_pipeline_and_a_grid_search(views, labels):
     search = GridSearchCV(pipeline, grid, cv=3).fit(views, labels)
     assert search.best_score_ > 0.75
     assert search.predict(views[:4]).shape == (4,)
+
+
+@pytest.mark.parametrize("tuning", TUNERS)
+def test_tuning_never_raises_the_held_out_error_and_the_map_goes_on_working(rng, tuning):
+    views = random_views(rng, 120)
+    plain = gl.DeepMapNetwork(NETWORK, 15, random_state=0).fit(views)
+    tuned = gl.DeepMapNetwork(NETWORK, 15, tuning=tuning, random_state=0).fit(views)
+    before, after = tuned.tuning_errors_
+    assert after <= before
+    assert plain.tuning_errors_ is None
+    assert tuned.transform(views).shape == (120, tuned.map_.n_components)
+    again = plain.set_params(tuning=tuning).fine_tune(views)
+    assert again.tuning_errors_[1] <= again.tuning_errors_[0]
+    assert again.get_feature_names_out().shape == (again.map_.n_components,)
+
+
+def test_what_cannot_be_tuned_is_said(views):
+    with pytest.raises(ValueError, match="tuning='magic'"):
+        gl.DeepMapNetwork(NETWORK, 10, tuning="magic", random_state=0).fit(views)
+    with pytest.raises(ValueError, match="LayeredMap is not fine-tuned"):
+        gl.DeepMapNetwork(NETWORK, 10, evaluation="layered", tuning="default", random_state=0).fit(views)
 
 
 def test_more_landmarks_than_samples_takes_all_of_them_and_says_so(views):

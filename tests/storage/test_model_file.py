@@ -54,6 +54,11 @@ MODELS = {
     "layered map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, evaluation="layered", random_state=0),
     "layered map with the paper's input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps="paper", random_state=0),
     "layered map with other input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps=MIXED, random_state=0),
+    "tuned map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, tuning="default", random_state=0),
+    "map with exact landmarks": gl.DeepMapNetwork(KERNEL, n_landmarks=12, tuning="exact", random_state=0),
+    "map tuned by the paper's algorithm": gl.DeepMapNetwork(
+        KERNEL, n_landmarks=12, tuning="algorithm1", random_state=0
+    ),
     "learned network": gl.DeepKernelNetwork(hidden=(3,), learning=SemiSupervised(n_steps=2), random_state=0),
     "kernel classifier": gl.DeepKernelClassifier(class_weight={0: 2.0}, C=float("inf"), **SMALL),
     "map classifier": gl.DeepMapClassifier(n_landmarks=12, memory_budget="1 GB", **SMALL),

@@ -41,7 +41,7 @@ class DeepMapClassifier(ViewsClassifier):
     ----------
     kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
         The network, as in DeepKernelNetwork.
-    n_landmarks, landmarks, n_components
+    n_landmarks, landmarks, n_components, tuning
         The map, as in DeepMapNetwork.
     C : float
         Penalty of the SVM.
@@ -90,6 +90,7 @@ class DeepMapClassifier(ViewsClassifier):
         n_landmarks: int = 500,
         landmarks: Any = "uniform",
         n_components: int | None = None,
+        tuning: str | None = None,
         C: float = 1.0,
         head: Kind = "huberized_hinge",
         top_k: int | None = None,
@@ -114,6 +115,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.n_components = n_components
+        self.tuning = tuning
         self.C = C
         self.head = head
         self.top_k = top_k
@@ -134,6 +136,7 @@ class DeepMapClassifier(ViewsClassifier):
             self.n_landmarks,
             landmarks=self.landmarks,
             n_components=self.n_components,
+            tuning=self.tuning,
             device=self.device,
             memory_budget=self.memory_budget,
             random_state=seeds[1],

@@ -16,11 +16,12 @@ from torch import Tensor
 
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel
-from gramless.dmn import DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
+from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.errors import DataError
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.inputs import generator_from, like_input, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
+from gramless.tuning import TUNERS
 from gramless.views import Views, is_multiview
 
 
@@ -44,6 +45,11 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     evaluation : "auto", "collapsed", "layered"
         The layered map unfolds each layer into three sub-layers, as the paper does. Where nothing is truncated or
         quantised inside, it equals the collapsed one, which costs a fraction; "auto" then takes that.
+    tuning : None, "default", "filter", "exact", "algorithm1"
+        How the map is fine-tuned on the training samples, without their labels, so that it stays true away from the
+        landmarks; a map with a higher error on held-out samples is never kept. "default" gives the lowest error on
+        samples never seen, "filter" is its fastest part, "exact" keeps the rows of the landmarks exact, and
+        "algorithm1" is the paper's. None leaves the map as it is compiled.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
@@ -55,6 +61,8 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     landmark_indices_ : array of int, or None where landmarks were given as samples
     clipped_mass_ : list of lists
         Per layer of the map and unit, the share of the spectrum that was negative and had to be clipped.
+    tuning_errors_ : (before, after), or None
+        Relative errors on held-out samples of the tuning set, in percent.
 
     The map works in float64 if any view of the training data needs it, and in float32 otherwise.
     """
@@ -69,6 +77,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         hidden_components: int | Sequence[int] | None = None,
         input_maps: Any = "eigen",
         evaluation: str = "auto",
+        tuning: str | None = None,
         views: Mapping[str, Any] | None = None,
         device: str = "auto",
         memory_budget: int | str | None = None,
@@ -81,6 +90,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.hidden_components = hidden_components
         self.input_maps = input_maps
         self.evaluation = evaluation
+        self.tuning = tuning
         self.views = views
         self.device = device
         self.memory_budget = memory_budget
@@ -97,8 +107,30 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.landmarks_ = chosen.dense(views.dtype)
         self.map_ = self._compile(views, generator)
         self.clipped_mass_ = self.map_.clipped_mass
+        self.tuning_errors_: tuple[float, float] | None = None
+        if self.tuning is not None:
+            self._tune(self.tuning, views, generator)
         self._n_features_out = self.map_.n_components
         return self
+
+    def fine_tune(self, X: Any) -> Self:
+        """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "default"."""
+        check_is_fitted(self)
+        self._tune(self.tuning or "default", views_to_use(self, X), generator_from(self.random_state))
+        self._n_features_out = self.map_.n_components
+        return self
+
+    def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
+        if name not in TUNERS:
+            raise ValueError(f"tuning={name!r}: give None or one of {', '.join(map(repr, TUNERS))}.")
+        if not isinstance(self.map_, CollapsedMap):
+            raise ValueError(
+                f"a {type(self.map_).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
+                "fine-tuning starts from."
+            )
+        result = TUNERS[name](self.map_, views, generator)
+        self.map_ = result.map
+        self.tuning_errors_ = (result.error_before, result.error_after)
 
     def transform(self, X: Any) -> Any:
         """phi(x) of every sample: (n, n_components)."""

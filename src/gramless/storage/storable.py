@@ -26,6 +26,7 @@ from gramless.kernels import (
 )
 from gramless.learning import CurvePoint, SemiSupervised, Supervised
 from gramless.maps import eigen, exact, fourier, spectrum, unary
+from gramless.tuning import LandmarkExactMap, RepresenterMap
 
 ESTIMATORS: dict[str, type] = {
     cls.__name__: cls
@@ -42,7 +43,7 @@ VALUES: dict[str, type] = {
         *(exact.Exact, exact.LinearMap, exact.PolynomialMap, fourier.Fourier, fourier.FourierMap),
         *(eigen.Eigen, eigen.EigenMap, spectrum.Projection),
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
-        *(CollapsedMap, LayeredMap),
+        *(CollapsedMap, LayeredMap, LandmarkExactMap, RepresenterMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
         *(Head, Labels, Calibration, TopK, Threshold, Supervised, SemiSupervised, CurvePoint),
     )

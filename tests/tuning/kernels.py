@@ -1,0 +1,49 @@
+"""Kernels and samples to tune maps on."""
+
+import numpy as np
+import torch
+
+import gramless as gl
+from gramless.dkn import Layer, ViewKernel, make_activation
+from gramless.dmn import collapse
+from gramless.kernels import Precomputed
+from tests.networks import random_kernel, random_views
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def precomputed(gram, dtype=np.float64):
+    """A network of one unit that looks its values up, and all its samples."""
+    layers = (Layer(np.ones((1, 1)), make_activation("identity")),)
+    views = gl.Views({"number": np.arange(len(gram), dtype=dtype)[:, None]})
+    return gl.DeepKernel((ViewKernel("number", Precomputed(gram)),), layers, views.layout), views
+
+
+def heavy_tail(n=300, tail=1.0, dtype=np.float64, seed=0):
+    """A smooth kernel, and on the diagonal as much again that no other sample shares."""
+    points = np.random.default_rng(seed).normal(size=(n, 4))
+    distances = ((points[:, None] - points[None]) ** 2).sum(2)
+    return precomputed(0.3 + np.exp(-distances / 16) + tail * np.eye(n), dtype)
+
+
+def three_layers(n=120, dtype=np.float64, seed=0):
+    """A random network with a hidden layer of four units, and samples of two views."""
+    rng = np.random.default_rng(seed)
+    views = random_views(rng, n, dtype=dtype)
+    kernel = random_kernel(rng, views, (4,), ["sinh", "exp"], gain=1.5)
+    return kernel, kernel.views(views)
+
+
+def compiled(kernel, views, n_landmarks, n_components=None):
+    """The initial map on the first samples."""
+    return collapse(kernel, views[:n_landmarks].dense(views.dtype), n_components, views.dtype)
+
+
+def error(deep_map, views):
+    """Relative error over pairs of different samples, in percent."""
+    phi, gram = deep_map.transform(views).double(), deep_map.kernel.tensor(views, views, torch.float64)
+    a = phi @ phi.T
+    errors = ((a - gram).abs() / (a.abs() + gram.abs())).fill_diagonal_(0.0)
+    return 100.0 * errors.sum().item() / (len(views) * (len(views) - 1))

@@ -1,0 +1,66 @@
+"""Leave-one-out residuals, deflated maps, and landmarks that keep their rows."""
+
+import numpy as np
+import pytest
+import torch
+
+from gramless.tuning import LandmarkExactMap, tune_deflation
+from gramless.tuning.deflation import deflations, largest_deflation, leave_one_out_residuals
+from tests.oracles import tuning as oracle
+from tests.tuning.kernels import compiled, error, generator, heavy_tail, three_layers
+
+
+def landmark_gram(n=15):
+    kernel, views = heavy_tail(n=n)
+    return kernel.tensor(views, views, torch.float64)
+
+
+def test_residuals_are_distances_from_the_span_of_the_others():
+    gram = landmark_gram()
+    torch.testing.assert_close(leave_one_out_residuals(gram), oracle.leave_one_out_residuals(gram))
+
+
+def test_largest_deflation_is_where_the_matrix_becomes_singular():
+    gram = landmark_gram()
+    residuals = leave_one_out_residuals(gram)
+    largest = largest_deflation(gram, residuals)
+    assert 0 < largest <= 1
+    assert torch.linalg.eigvalsh(gram - largest * residuals.diag()).min().abs() < 1e-10
+
+
+def test_deflations_begin_with_the_plain_projection_and_take_more_and_more_off_the_diagonal():
+    gram = landmark_gram()
+    found = [p.landmark_map @ p.landmark_map.T for p in deflations(gram, None, torch.float64)]
+    torch.testing.assert_close(found[0], gram)
+    traces = [matrix.trace().item() for matrix in found]
+    assert len(found) > 3
+    assert traces == sorted(traces, reverse=True)
+    for matrix in found:
+        off = (matrix - gram).fill_diagonal_(0.0)
+        assert off.abs().max() < 1e-10
+
+
+def test_a_singular_matrix_has_nothing_to_take_out():
+    gram = landmark_gram()
+    assert len(list(deflations(gram.repeat(2, 2), None, torch.float64))) == 1
+
+
+@pytest.mark.parametrize("case", [heavy_tail, three_layers])
+def test_landmark_rows_stay_exact_and_other_rows_come_closer(case):
+    kernel, views = case(n=160)
+    plain = compiled(kernel, views, 40)
+    tuned = tune_deflation(plain, views[:120], generator()).map
+    assert isinstance(tuned, LandmarkExactMap)
+    phi, gram = tuned.transform(views), kernel.tensor(views, views, torch.float64)
+    rows = (phi[:40] @ phi.T - gram[:40]).abs()
+    rows[:, :40].fill_diagonal_(0.0)  # what was deflated
+    assert rows.max() < 1e-8 * gram.max()
+    assert error(tuned, views[120:]) < error(plain, views[120:])
+
+
+def test_a_landmark_is_known_wherever_it_stands():
+    kernel, views = heavy_tail(n=80)
+    tuned = tune_deflation(compiled(kernel, views, 20), views, generator()).map
+    order = np.random.default_rng(0).permutation(80)
+    torch.testing.assert_close(tuned.transform(views[order]), tuned.transform(views)[order])
+    assert tuned.transform(views[30:31]).shape == (1, 20)
