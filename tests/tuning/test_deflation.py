@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gramless.tuning import LandmarkExactMap, tune_deflation
+from gramless.tuning import LandmarkExactMap, exact_landmarks, tune_deflation, tune_projection
 from gramless.tuning.deflation import deflations, largest_deflation, leave_one_out_residuals
 from tests.oracles import tuning as oracle
 from tests.tuning.kernels import compiled, error, generator, heavy_tail, three_layers
@@ -56,6 +56,17 @@ def test_landmark_rows_stay_exact_and_other_rows_come_closer(case):
     rows[:, :40].fill_diagonal_(0.0)  # what was deflated
     assert rows.max() < 1e-8 * gram.max()
     assert error(tuned, views[120:]) < error(plain, views[120:])
+
+
+@pytest.mark.parametrize("case", [heavy_tail, three_layers])
+def test_any_tuned_map_can_have_its_landmark_rows_exact_against_new_samples(case):
+    kernel, views = case(n=160)
+    tuned = tune_projection(compiled(kernel, views, 40), views[:120], generator()).map
+    exact = exact_landmarks(tuned)
+    phi, gram = exact.transform(views), kernel.tensor(views, views, torch.float64)
+    torch.testing.assert_close(phi[:40] @ phi[40:].T, gram[:40, 40:], rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(phi[40:], tuned.transform(views[40:]))
+    assert error(exact, views) < 0.5 * error(tuned, views)
 
 
 def test_a_landmark_is_known_wherever_it_stands():

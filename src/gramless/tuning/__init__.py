@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from gramless.tuning.algorithm1 import tune_algorithm1
 from gramless.tuning.deflation import tune_deflation
-from gramless.tuning.landmark_exact import LandmarkExactMap
+from gramless.tuning.landmark_exact import LandmarkExactMap, exact_landmarks
 from gramless.tuning.projection import tune_projection
 from gramless.tuning.representer_map import RepresenterMap
 from gramless.tuning.result import TuningResult
@@ -23,6 +23,7 @@ __all__ = [
     "LandmarkExactMap",
     "RepresenterMap",
     "TuningResult",
+    "exact_landmarks",
     "tune_algorithm1",
     "tune_deflation",
     "tune_filter",

@@ -28,7 +28,7 @@ from gramless.tuning.elementary_rows import ElementaryRows
 from gramless.tuning.initial_network import initial_network
 from gramless.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out
 from gramless.tuning.relative_error import held_out_error
-from gramless.tuning.representer import Parameters, backward, forward
+from gramless.tuning.representer import UNITS_AT_ONCE, Parameters, backward, forward
 from gramless.tuning.representer_map import RepresenterMap
 from gramless.tuning.result import BestSoFar, TuningResult
 from gramless.views import Views
@@ -162,7 +162,7 @@ def _affordable(deep_map: CollapsedMap, n_samples: int, batch_rows: int) -> tupl
     fixed = 3 * (sum(n_units) * N**2 + later) + 2 * n_units[0] * N**2  # now, best, gradient; D on the landmarks
     fixed += batch_rows * (sum(4 * units * N for units in n_units) + len(kernel.inputs) * N)
     fixed = itemsize * fixed + 8 * N**2 * (len(kernel.inputs) + 2 * max(n_units))  # and the start in float64
-    per_sample = itemsize * (2 * n_units[0] * N + batch_rows * (len(kernel.inputs) + 2))
+    per_sample = itemsize * (2 * n_units[0] * N + batch_rows * (len(kernel.inputs) + UNITS_AT_ONCE))
     budget = resolve_budget(kernel.memory_budget)
     require(
         fixed + 2 * per_sample,

@@ -20,7 +20,7 @@ from torch import Tensor
 from gramless.dmn import CollapsedMap
 from gramless.maps import Projection, project
 from gramless.progress import ProgressBar
-from gramless.tuning.landmark_exact import LandmarkExactMap
+from gramless.tuning.landmark_exact import exact_landmarks
 from gramless.tuning.result import BestSoFar, TuningResult
 from gramless.tuning.tuning_set import TuningSet, gather
 from gramless.views import Views
@@ -55,16 +55,18 @@ def deflations(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> It
 
 
 def tune_deflation(deep_map: CollapsedMap, X: Views, generator: torch.Generator) -> TuningResult:
-    """Choose s alone, on the held-out samples, and keep the rows of the landmarks exact (see LandmarkExactMap).
+    """Choose s alone, on the held-out samples, and keep the rows of the landmarks exact.
 
-    n N + n group / 2 kernel values and seven N x N eigendecompositions.
+    Every entry in which a landmark takes part is then the kernel's own, but for the landmarks' diagonal (see
+    LandmarkExactMap), if the map has as many components as landmarks; every other entry comes closer.
+    n N + n group / 2 kernel values and eight N x N eigendecompositions at most.
     """
     samples = gather(deep_map, X, generator)
     best = BestSoFar(samples.error(deep_map.projection.matrix))
     chosen = best_deflation(landmark_gram(deep_map), deep_map, samples, best)
     if chosen is None:
         return TuningResult(deep_map, best.error, best.error, best.curve, len(samples))
-    tuned = LandmarkExactMap(replace(deep_map, projection=chosen))
+    tuned = exact_landmarks(replace(deep_map, projection=chosen))
     return TuningResult(tuned, best.curve[0][1], best.error, best.curve, len(samples))
 
 

@@ -1,9 +1,10 @@
-"""A deflated map under which landmarks keep vectors of their own, and with them their exact rows."""
+"""A tuned map under which landmarks keep vectors of their own, and with them their exact rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from gramless.dkn import DeepKernel
@@ -14,15 +15,22 @@ from gramless.views import Views
 
 @dataclass(frozen=True, eq=False)
 class LandmarkExactMap:
-    """phi(x) = kappa(x, S) U for a new sample, and row i of U^-T for landmark i, with U U' = (K_SS - s diag(d))^-1.
+    """phi(x) = kappa(x, S) U for a new sample, and a vector of its own for each landmark.
 
-    Then <phi(x), phi(x_i)> = kappa(x, S) U U^-1 e_i = kappa(x, x_i) for every sample x and every landmark x_i, and
-    <phi(x_i), phi(x_j)> = [K_SS - s diag(d)]_ij = kappa(x_i, x_j) for i != j, if nothing was truncated. A sample is a
-    landmark if all its features are the landmark's, to the last bit of the map's type. Beside the collapsed map's cost
-    every sample is hashed once.
+    A tuned U is made for samples that are not landmarks. kappa(x_i, S) U of a landmark holds kappa(x_i, x_i), which no
+    new sample shows, and comes out too large. With row i of U^-T instead,
+
+        <phi(x), phi(x_i)>   = kappa(x, S) U U^-1 e_i = kappa(x, x_i)  for every sample x that is not a landmark,
+        <phi(x_i), phi(x_j)> = [(U U')^-1]_ij,
+
+    so a landmark's row is exact but for its entries at other landmarks, and those are exact too for i != j where U
+    comes from a deflation alone, (U U')^-1 = K_SS - s diag(d). Fewer components than landmarks make it a least squares
+    fit. A sample is a landmark if all its features are the landmark's, to the last bit of the map's type. Beside the
+    collapsed map's cost every sample is hashed once.
     """
 
     collapsed: CollapsedMap
+    vectors: Tensor  # (N, n_components), float64
 
     @property
     def kernel(self) -> DeepKernel:
@@ -49,6 +57,10 @@ class LandmarkExactMap:
         phi = self.collapsed.transform(X)
         landmark = find_rows(X, self.landmarks, self.collapsed.dtype)  # (n,): -1 for a new sample
         rows = (landmark >= 0).nonzero()[:, 0]
-        vectors = self.collapsed.projection.landmark_map[landmark[rows]]
-        phi[rows.to(phi.device)] = vectors.to(phi)
+        phi[rows.to(phi.device)] = self.vectors[landmark[rows]].to(phi)
         return phi
+
+
+def exact_landmarks(deep_map: CollapsedMap) -> LandmarkExactMap:
+    """The same map for new samples, with exact rows for the landmarks: one N x n_components pseudo-inverse."""
+    return LandmarkExactMap(deep_map, torch.linalg.pinv(deep_map.projection.matrix).T.contiguous())

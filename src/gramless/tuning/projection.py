@@ -35,8 +35,8 @@ def tune_projection(deep_map: CollapsedMap, X: Views, generator: torch.Generator
     3. Mixing: U <- U A, A from the identity by small steps. N^2 numbers from n samples would soon fit those samples
        alone, so it is here that the held-out error ends the search.
 
-    Time: n N + n group / 2 kernel values, seven N x N eigendecompositions, one of N^2 n_components for the last
-    rotation, then 240 steps of 2 batch^2 n_components multiply-adds and at most 300 of that and 2 batch n_components^2.
+    Time: n N + n group / 2 kernel values, nine N x N eigendecompositions at most, 240 steps of 2 batch^2 n_components
+    multiply-adds, and at most 300 of 2 batch^2 n_components + 2 batch n_components^2.
     Memory: n (N + n_components + group) values and six N x N matrices in float64.
     """
     samples = gather(deep_map, X, generator)
@@ -85,5 +85,6 @@ def apply_mixing(projection: Projection, mixing: Tensor, gram: Tensor) -> Projec
     as they are in U = alpha Lambda^(-1/2), where the squared norms of K_SS U are the eigenvalues.
     """
     matrix = projection.matrix @ mixing.to(projection.matrix)
-    _, norms, turn = torch.linalg.svd(gram @ matrix, full_matrices=False)
-    return replace(projection, matrix=matrix @ turn.T, eigenvalues=norms.square())
+    columns = gram @ matrix  # (N, n_components)
+    squared_norms, turn = torch.linalg.eigh(columns.T @ columns)
+    return replace(projection, matrix=matrix @ turn.flip(1), eigenvalues=squared_norms.flip(0).clamp_min(0.0))

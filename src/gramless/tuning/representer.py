@@ -19,6 +19,8 @@ from torch import Tensor
 from gramless.dkn import DeepKernel, Layer
 from gramless.tuning import backprop
 
+UNITS_AT_ONCE = 8  # sums over the elementary kernels for so many units: one pass over memory, and little of it
+
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
@@ -35,7 +37,8 @@ class Parameters:
 
     def descend_(self, gradients: Parameters, rows: Tensor, step: float) -> None:
         """One step down; row j of the gradient of the coefficients belongs to point rows[j]."""
-        self.coefficients.index_add_(1, rows, gradients.coefficients, alpha=-step)
+        for mine, gradient in zip(self.coefficients, gradients.coefficients, strict=True):
+            mine.index_add_(0, rows, gradient, alpha=-step)  # by units: along the first axis it is ten times faster
         for mine, gradient in zip(
             [*self.projections, *self.anchors], [*gradients.projections, *gradients.anchors], strict=True
         ):
@@ -71,13 +74,10 @@ def forward(kernel: DeepKernel, parameters: Parameters, elementary: Tensor) -> l
 
 
 def representer_products(layer: Layer, coefficients: Tensor, elementary: Tensor) -> Tensor:
-    """f_p(x, x_i) = <phi_p^c(x), a_pi> of the first layer, unit by unit: (P, n, N)."""
-    n_units, _, n_landmarks = coefficients.shape
+    """f_p(x, x_i) = <phi_p^c(x), a_pi> of the first layer, a few units at a time: (P, n, N)."""
     weights = layer.weights.to(elementary)
-    products = elementary.new_empty(n_units, elementary.shape[1], n_landmarks)
-    for p in range(n_units):
-        products[p] = torch.tensordot(weights[p], elementary, dims=1) @ coefficients[p]
-    return products
+    units = zip(weights.split(UNITS_AT_ONCE), coefficients.split(UNITS_AT_ONCE), strict=True)
+    return torch.cat([torch.tensordot(some, elementary, dims=1) @ their for some, their in units])
 
 
 def anchor_products(layer: Layer, anchors: Tensor, maps: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel
 from gramless.progress import ProgressBar
-from gramless.tuning.representer import Parameters, forward
+from gramless.tuning.representer import UNITS_AT_ONCE, Parameters, forward
 from gramless.views import Views
 
 
@@ -69,4 +69,4 @@ def row_values(kernel: DeepKernel, parameters: Parameters) -> int:
     """Numbers per sample while its map is computed: elementary kernels, then every layer's trace."""
     n_points = parameters.coefficients.shape[1]
     traces = sum(len(U) * (2 * U.shape[1] + U.shape[2]) for U in parameters.projections)
-    return (len(kernel.inputs) + 2) * n_points + traces
+    return (len(kernel.inputs) + UNITS_AT_ONCE) * n_points + traces

@@ -17,7 +17,7 @@ from gramless.tuning.relative_error import held_out_error
 from gramless.tuning.result import BestSoFar, TuningResult
 from gramless.views import Views
 
-MAX_GROUP = 4096  # samples that are compared with each other: all of them up to here, groups of this size beyond
+MAX_PAIRS = 4096**2  # of samples that are compared with each other: all of them up to 4,096 samples
 BATCH = 600  # samples whose pairs make one step
 
 
@@ -25,8 +25,8 @@ BATCH = 600  # samples whose pairs make one step
 class TuningSet:
     """kappa(x, S) of every sample, and the Gram matrices of random groups of samples.
 
-    Up to 4,096 samples to fit are one group, and every pair of them is known; more are cut into groups of that size,
-    or of what the memory budget holds, so that time and memory stay linear in the number of samples.
+    Up to 4,096 samples to fit are one group, and every pair of them is known; more are cut into groups, the smaller the
+    more samples there are, down to the 600 of a batch, so that time and memory stay linear in their number.
     """
 
     responses: Tensor  # (n_train, N)
@@ -68,7 +68,8 @@ def gather(deep_map: CollapsedMap, X: Views, generator: torch.Generator) -> Tuni
     """Compute what tuning needs, once: n N + n group / 2 kernel values.
 
     Landmarks among the samples and repeated samples are left out. If what is left does not fit into the memory budget,
-    a random part of it is taken. `group` is 4,096, or n if that is less.
+    a random part of it is taken. `group` is n up to 4,096 samples, then 4,096^2 / n down to 600, and less in a small
+    memory budget.
     """
     kernel, landmarks, dtype = deep_map.kernel, deep_map.landmarks, deep_map.dtype
     X = kernel.views(X)
@@ -86,7 +87,7 @@ def gather(deep_map: CollapsedMap, X: Views, generator: torch.Generator) -> Tuni
     n_held_out = min(len(split.held_out), max(2, min(spare // (4 * per_row), isqrt(spare // (8 * dtype.itemsize)))))
     n_train = min(len(split.train), spare // (4 * per_row))
     train, held_out = X[split.train[:n_train]], X[split.held_out[:n_held_out]]
-    size = max(2, min(n_train, MAX_GROUP, spare // (4 * dtype.itemsize * n_train)))
+    size = max(2, min(n_train, max(BATCH, MAX_PAIRS // n_train), spare // (4 * dtype.itemsize * n_train)))
     groups = [group for group in row_blocks(n_train, 1, size) if group.stop - group.start > 1]
     device = kernel.compute_device(X)
     pairs = n_train * (n_landmarks + size / 2) + n_held_out * (n_landmarks + n_held_out / 2)
