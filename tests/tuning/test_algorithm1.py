@@ -35,7 +35,7 @@ class Twins:
         self.landmarks, self.tuning = self.views[:N_LANDMARKS], self.views[N_LANDMARKS : N_LANDMARKS + N_TUNING]
         self.points = stacked(self.landmarks, self.tuning, torch.float64)
         deep_map = compiled(self.kernel, self.views, N_LANDMARKS)
-        self.parameters, self.clipped_mass = initial_network(deep_map, len(self.points))
+        self.parameters, self.clipped_mass = initial_network(deep_map, len(self.points), CPU)
 
     def of(self, rows):
         """Explicit input maps of some samples."""
@@ -209,7 +209,7 @@ def test_tanh_networks_report_what_their_units_clip(rng):
     views = kernel.views(views)
     result = tune_algorithm1(compiled(kernel, views, 12), views, generator(), step=1e-3, max_iterations=25)
     assert result.error_after <= result.error_before
-    parameters, masses = initial_network(compiled(kernel, views, 12), 12)
+    parameters, masses = initial_network(compiled(kernel, views, 12), 12, CPU)
     assert [len(units) for units in masses] == [4, 1]
     assert max(masses[0]) > 0
     assert parameters.anchors[0].shape[:3] == (1, 4, 12)

@@ -70,7 +70,7 @@ def tune_algorithm1(
     train = X[others[:n_train]]
     points = stacked(landmarks, train, dtype)
     n_landmarks = len(landmarks)
-    parameters, clipped_mass = initial_network(deep_map, len(points))
+    parameters, clipped_mass = initial_network(deep_map, len(points), device)
     train_rows = ElementaryRows(kernel, train, points, dtype, device, room)
     held_out_rows = ElementaryRows(kernel, held_out, points, dtype, device, room // 4)
     gram = kernel.tensor(held_out, held_out, dtype).to(device)

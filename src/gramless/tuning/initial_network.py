@@ -13,14 +13,15 @@ from gramless.progress import ProgressBar
 from gramless.tuning.representer import Parameters
 
 
-def initial_network(deep_map: CollapsedMap, n_points: int) -> tuple[Parameters, list[list[float]]]:
-    """Parameters of Proposition 2, and the clipped share of every unit's spectrum, on the device of the kernel.
+def initial_network(
+    deep_map: CollapsedMap, n_points: int, device: torch.device
+) -> tuple[Parameters, list[list[float]]]:
+    """Parameters of Proposition 2, and the clipped share of every unit's spectrum.
 
     D_p is the identity on the landmarks, which are the first points. Hidden projections come from the Gram matrices
     of the network itself, one eigendecomposition per unit; the last one is that of the map which is to be tuned.
     """
     kernel, landmarks, dtype = deep_map.kernel, deep_map.landmarks, deep_map.dtype
-    device = kernel.compute_device(landmarks)
     products = kernel.elementary(landmarks, landmarks, torch.float64, device)  # (Q, N, N): <phi_q(x_i), phi_q(x_j)>
     projections, anchors, masses = [], [], []
     with ProgressBar("eigendecompositions", sum(layer.n_units for layer in kernel.layers[:-1])) as progress:
