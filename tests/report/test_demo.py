@@ -16,7 +16,7 @@ from gramless.report.demo_approximation import measure_errors, measure_times
 from gramless.report.demo_figure import save_figure
 from gramless.report.demo_result import Accuracy, DemoResult, DemoSizes, Timing, growth, summarise
 from gramless.report.demo_tables import table_of
-from gramless.report.threads import threads_that_pay
+from gramless.report.threads import one_thread
 
 SMALL = DemoSizes(
     n_digits=300,
@@ -179,7 +179,7 @@ def test_picture_is_a_small_png(result):
 
 def test_number_of_threads_is_given_back():
     before = torch.get_num_threads()
-    with threads_that_pay() as n_threads:
-        assert torch.get_num_threads() == n_threads
+    with one_thread():
+        assert torch.get_num_threads() == 1
         torch.set_num_threads(3)
     assert torch.get_num_threads() == before

@@ -1,5 +1,7 @@
 """Algorithm 1: its equations against autograd, its representer form against explicit anchors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -192,6 +194,19 @@ def test_the_paper_s_step_changes_next_to_nothing_and_a_larger_one_helps_unseen_
     }
     assert after[1e-6].error_after == pytest.approx(after[1e-6].error_before, rel=1e-2)
     assert error(after[2e-2].map, views[200:]) < 0.85 * error(plain, views[200:])
+
+
+def test_the_scale_of_the_output_kernel_changes_nothing_but_the_scale_of_the_map():
+    kernel, views = heavy_tail(n=80)
+    settings = {"n_pairs": 100, "batch_size": 10, "step": 0.01, "max_iterations": 25}
+    results = [
+        tune_algorithm1(compiled(replace(kernel, scale=scale), views, 12), views, generator(), **settings)
+        for scale in (1.0, 0.05)
+    ]
+    assert all(isinstance(result.map, RepresenterMap) for result in results)
+    np.testing.assert_allclose(*(result.curve for result in results))
+    phi, scaled = (result.map.transform(views) for result in results)
+    torch.testing.assert_close(0.05 * (phi @ phi.T), scaled @ scaled.T)
 
 
 def test_a_step_that_is_too_large_returns_the_map_that_was_given():

@@ -98,7 +98,10 @@ def _improve(
     # Labels with many positives take longest: first, so that the cores end together.
     order = torch.minimum((signs > 0).sum(1), (signs < 0).sum(1)).argsort(descending=True).numpy()
     arrays = (signs.numpy(), upper.numpy(), alpha.numpy(), slack.numpy())
-    return int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
+    n_threads = torch.get_num_threads()
+    n_steps = int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
+    torch.set_num_threads(n_threads)  # Numba sets OpenMP's number of threads for everybody in this process
+    return n_steps
 
 
 def _certify(signs: Tensor, upper: Tensor, alpha: Tensor, outputs: Tensor, n_steps: int) -> DualSolution:

@@ -15,7 +15,7 @@ from gramless.estimators import DeepKernelNetwork
 from gramless.report.demo_accuracy import N_METHODS, Outcome, compare_methods, draw_split
 from gramless.report.demo_approximation import measure_errors, measure_times
 from gramless.report.demo_result import Accuracy, DemoResult, DemoSizes, Example, environment
-from gramless.report.threads import threads_that_pay
+from gramless.report.threads import one_thread
 
 N_EXAMPLES = 6
 
@@ -43,7 +43,7 @@ def run_demo(
 ) -> DemoResult:
     """Measure accuracies, relative errors and times; `on_step` is called before each part and after each step."""
     started = time.perf_counter()
-    with threads_that_pay():
+    with one_thread():
         result = _measure_all(seed, on_step, sizes or DemoSizes(), started)
     return replace(result, complete=True, seconds=time.perf_counter() - started)
 

@@ -6,6 +6,8 @@ Where the paper leaves something open, this is what is done:
   is eta times half the gradient of the batch's mean error.
 - All gradients of a step are taken at the same parameters, also where the listing updates a layer before it goes on to
   the one below.
+- The step is meant for the output kernel as the network gives it, before it is multiplied by `kernel.scale`: the paper
+  knows no such factor, and eta means something else on another scale. The map is scaled afterwards.
 - Input maps are those of the exact elementary kernels. The paper's own, exact for linear and polynomial kernels,
   quantised for intersections and truncated for Gaussians, differ from them by their approximation errors only.
 - It ends when the held-out error has not fallen for 500 iterations, and returns the parameters with the lowest one.
@@ -13,6 +15,7 @@ Where the paper leaves something open, this is what is done:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 
 import torch
@@ -59,7 +62,9 @@ def tune_algorithm1(
     """
     if min(n_pairs, batch_size) < 1 or not step > 0:
         raise ValueError(f"n_pairs={n_pairs}, batch_size={batch_size} and step={step} must be positive.")
-    kernel, landmarks, dtype = deep_map.kernel, deep_map.landmarks, deep_map.dtype
+    landmarks, dtype = deep_map.landmarks, deep_map.dtype
+    unscaled = _unscaled(deep_map)
+    kernel = unscaled.kernel
     X = kernel.views(X)
     device = kernel.compute_device(X)
     split = hold_out(fresh_rows(X, landmarks, dtype), generator)
@@ -70,7 +75,7 @@ def tune_algorithm1(
     train = X[others[:n_train]]
     points = stacked(landmarks, train, dtype)
     n_landmarks = len(landmarks)
-    parameters, clipped_mass = initial_network(deep_map, len(points), device)
+    parameters, clipped_mass = initial_network(unscaled, len(points), device)
     train_rows = ElementaryRows(kernel, train, points, dtype, device, room)
     held_out_rows = ElementaryRows(kernel, held_out, points, dtype, device, room // 4)
     gram = kernel.tensor(held_out, held_out, dtype).to(device)
@@ -80,7 +85,7 @@ def tune_algorithm1(
         maps = [forward(kernel, parameters, held_out_rows(rows))[-1].maps[0] for rows in chunks]
         return held_out_error(torch.cat(maps), gram)
 
-    before = held_out_error(deep_map.transform(held_out).to(device), gram)
+    before = held_out_error(unscaled.transform(held_out).to(device), gram)
     best, chosen, last_gain = BestSoFar(before), None, 0
     batches = draw_pairs(n_train, n_pairs, generator).split(batch_size)
     with ProgressBar("Algorithm 1", max_iterations) as progress:
@@ -99,7 +104,8 @@ def tune_algorithm1(
     n_tuning = n_train + len(held_out)
     if chosen is None:
         return TuningResult(deep_map, before, before, best.curve, n_tuning)
-    tuned = _compact(kernel, points, chosen, clipped_mass, dtype)
+    chosen.projections[-1].div_(deep_map.kernel.scale**0.5)
+    tuned = _compact(deep_map.kernel, points, chosen, clipped_mass, dtype)
     return TuningResult(tuned, before, best.error, best.curve, n_tuning)
 
 
@@ -138,6 +144,16 @@ def stacked(landmarks: Views, samples: Views, dtype: torch.dtype) -> Views:
     if landmarks.torch_device is None:
         return Views({name: block.numpy() for name, block in blocks.items()})
     return Views(blocks)
+
+
+def _unscaled(deep_map: CollapsedMap) -> CollapsedMap:
+    """The map of kappa / scale: (kappa / scale) (sqrt(scale) U)."""
+    scale, projection = deep_map.kernel.scale, deep_map.projection
+    return replace(
+        deep_map,
+        kernel=replace(deep_map.kernel, scale=1.0),
+        projection=replace(projection, matrix=scale**0.5 * projection.matrix),
+    )
 
 
 def _compact(
