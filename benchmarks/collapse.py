@@ -16,7 +16,7 @@ from harness import report, time_rivals
 from torch import Tensor
 
 import gramless as gl
-from gramless.dkn import forward
+from gramless.network import forward
 
 WIDTHS = (256, 480, 576, 512, 512, 512, 512, 512, 128, 128)  # the ten views of the paper's ImageCLEF
 

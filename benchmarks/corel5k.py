@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 import gramless as gl
-from gramless.dkn import DeepKernel, Layer, forward
+from gramless.dkn import DeepKernel
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores, mean_average_precision, top_k
+from gramless.network import Layer, forward
 
 VIEWS = ("Rgb", "Hsv", "Lab", "Gist", "EfficientNet-Lite0")
 N_TRAIN = 4_500

@@ -1,9 +1,11 @@
 """Claim: fine-tuned maps are a third closer to the kernel than Nystrom's on samples never seen.
 
-One frozen DKN on COREL5k (benchmarks/learning.py saves it; its weights are hashed into the JSON). Landmarks S are
-training pictures, tuning sets S' any pictures without labels. Relative error in percent over T, as the paper has it,
-and over the pictures outside S and S', which is the honest one: landmark rows are exact by construction. The oracle is
-the best fit of the same number of components to the off-diagonal values of those very pictures.
+One frozen DKN on COREL5k (benchmarks/learning.py saves it; its output gain is raised from 6 to 7, at which the best
+constant is 11 % off, so that the kernel is not too flat to be a test; its weights are hashed into the JSON). Landmarks
+S are training pictures, tuning sets S' any pictures without labels. Relative error in percent over T, as the paper has
+it, and over the pictures outside S and S', which is the honest one: landmark rows are exact by construction. The oracle
+is the best fit of the same number of components to the off-diagonal values of those very pictures. Three draws of S and
+S' at S' = 3,000, where the claim is made, one elsewhere; Algorithm 1 on the first draw.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import argparse
 import hashlib
 import itertools
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,8 +26,10 @@ from torch import Tensor
 
 import gramless as gl
 from gramless.metrics.approximation import pairwise_relative_error
+from gramless.tuning import TUNERS
 
 SIZES = (2000, 3000, 4000, 4999)
+REPEATED = 3000  # the size of S' at which several draws are made
 PAPER = {  # RE over |T| = 2,000, 3,000, 4,000, 4,999, the paper's COREL5k table
     (500, None): (2.45, 2.41, 2.35, 2.26),
     (500, 2000): (1.12, 1.15, 1.19, 1.19),
@@ -53,7 +58,7 @@ def relative_error(phi: Tensor, gram: Tensor, rows: np.ndarray) -> float:
     return 100.0 * pairwise_relative_error(a, gram[chosen][:, chosen]).double().mean().item()
 
 
-def oracle(gram: Tensor, n_components: int, n_rounds: int = 30) -> Tensor:
+def oracle(gram: Tensor, n_components: int, n_rounds: int = 10) -> Tensor:
     """The best fit of so many components to off-diagonal values: eigenvectors, the diagonal refilled by the fit."""
     filled = gram.double().clone()
     for _ in range(n_rounds):
@@ -61,6 +66,12 @@ def oracle(gram: Tensor, n_components: int, n_rounds: int = 30) -> Tensor:
         phi = vectors[:, -n_components:] * eigenvalues[-n_components:].clamp_min(0.0).sqrt()
         filled.diagonal().copy_(phi.square().sum(1))
     return phi.to(gram.dtype)
+
+
+def with_output_gain(kernel: gl.DeepKernel, gain: float) -> gl.DeepKernel:
+    """The same network with the weights of its output unit scaled to another sum."""
+    *hidden, output = kernel.layers
+    return replace(kernel, layers=(*hidden, replace(output, weights=output.weights * (gain / output.weights.sum()))))
 
 
 def best_constant(gram: Tensor) -> float:
@@ -77,55 +88,55 @@ def main() -> None:
     parser.add_argument("--landmarks", type=int, nargs="+", default=[500, 700, 2000])
     parser.add_argument("--tuning-sets", type=int, nargs="+", default=[2000, 3000, 4000, 4999])
     parser.add_argument("--methods", nargs="+", default=["filter", "default", "exact", "algorithm1"])
-    parser.add_argument("--seeds", type=int, default=3, help="draws of S and S'; Algorithm 1 runs on the first alone")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--output-gain", type=float, default=7.0)
     parser.add_argument("--name", default="fine_tuning", help="of the JSON file")
     chosen = parser.parse_args()
     corel = load(chosen.features)
-    kernel = gl.load(chosen.kernel)
+    kernel = with_output_gain(gl.load(chosen.kernel), chosen.output_gain)
     gram = torch.from_numpy(kernel(corel.views)).to(kernel.compute_device(corel.views))
-    cells: dict[tuple[int, int | None, str], list[Errors]] = {}
+    cells: dict[tuple[int, int, str], list[Errors]] = {}
 
-    def note(n_landmarks: int, n_tuning: int | None, method: str, errors: Errors) -> None:
+    def note(n_landmarks: int, n_tuning: int, method: str, errors: Errors) -> None:
         cells.setdefault((n_landmarks, n_tuning, method), []).append(errors)
         print(n_landmarks, n_tuning, method, *(f"{e:.3f}" for e in (*errors.over_t, errors.outside)), flush=True)
 
-    for seed, n_landmarks in itertools.product(range(chosen.seeds), chosen.landmarks):
+    for seed, n_landmarks, n_tuning in itertools.product(range(chosen.seeds), chosen.landmarks, chosen.tuning_sets):
+        if seed and n_tuning != REPEATED:
+            continue
         rng = np.random.default_rng(seed)
         order, pool = rng.permutation(len(gram)), rng.permutation(N_TRAIN)
-        landmarks = np.sort(pool[:n_landmarks])
+        landmarks, tuning_rows = np.sort(pool[:n_landmarks]), order[::-1][:n_tuning]
+        outside = np.setdiff1d(np.setdiff1d(order, tuning_rows), landmarks)
 
-        def compile_map(seed: int = seed, landmarks: np.ndarray = landmarks) -> gl.DeepMapNetwork:
-            dmn = gl.DeepMapNetwork(kernel, landmarks=landmarks, random_state=seed)
-            return dmn.fit(corel.views[corel.train])
-
-        def judge(dmn: gl.DeepMapNetwork, outside: np.ndarray, order: np.ndarray = order) -> Errors:
-            phi = torch.from_numpy(dmn.transform(corel.views)).to(gram)
+        def judge(deep_map: Any, order: np.ndarray = order, outside: np.ndarray = outside) -> Errors:
+            phi = deep_map.transform(corel.views).to(gram)
             over_t = tuple(relative_error(phi, gram, order[:size]) for size in SIZES)
             return Errors(over_t, relative_error(phi, gram, outside) if len(outside) > 1 else float("nan"))
 
-        plain = compile_map()
-        for n_tuning in chosen.tuning_sets:
-            tuning_rows = order[::-1][:n_tuning]
-            outside = np.setdiff1d(np.setdiff1d(order, tuning_rows), landmarks)
-            note(n_landmarks, n_tuning, "Nystrom", judge(plain, outside))
-            if len(outside) > n_landmarks:
-                among = gram[outside][:, outside]
-                fit = oracle(among, n_landmarks)
-                error = 100.0 * pairwise_relative_error(fit @ fit.T, among).double().mean().item()
-                note(n_landmarks, n_tuning, "oracle", Errors((), error))
-            for method in chosen.methods:
-                if method == "algorithm1" and seed:
-                    continue
-                started = time.perf_counter()
-                tuned = compile_map().set_params(tuning=method).fine_tune(corel.views[tuning_rows])
-                note(n_landmarks, n_tuning, method, judge(tuned, outside))
-                print(f"  {time.perf_counter() - started:.1f} s", flush=True)
+        dmn = gl.DeepMapNetwork(kernel, landmarks=landmarks, random_state=seed).fit(corel.views[corel.train])
+        note(n_landmarks, n_tuning, "Nystrom", judge(dmn.map_))
+        if len(outside) > n_landmarks:
+            among = gram[outside][:, outside]
+            fit = oracle(among, n_landmarks)
+            error = 100.0 * pairwise_relative_error(fit @ fit.T, among).double().mean().item()
+            note(n_landmarks, n_tuning, "oracle", Errors((), error))
+        for method in chosen.methods:
+            if method == "algorithm1" and seed:
+                continue
+            started = time.perf_counter()
+            result = TUNERS[method](dmn.map_, corel.views[tuning_rows], torch.Generator().manual_seed(seed))
+            note(n_landmarks, n_tuning, method, judge(result.map))
+            last_step, last_error = result.curve[-1]
+            print(
+                f"  {time.perf_counter() - started:.1f} s; held out {result.error_before:.3f} -> "
+                f"{result.error_after:.3f}, {last_error:.3f} after {last_step} steps",
+                flush=True,
+            )
     show(chosen.name, cells, kernel, best_constant(gram))
 
 
-def show(
-    name: str, cells: dict[tuple[int, int | None, str], list[Errors]], kernel: gl.DeepKernel, constant: float
-) -> None:
+def show(name: str, cells: dict[tuple[int, int, str], list[Errors]], kernel: gl.DeepKernel, constant: float) -> None:
     rows, figures = [], []
     for (n_landmarks, n_tuning, method), runs in cells.items():
         over_t = np.array([run.over_t for run in runs])

@@ -18,7 +18,7 @@ from harness import RESULTS, report
 from torch import Tensor
 
 import gramless as gl
-from gramless.dkn import Layer, make_activation
+from gramless.network import Layer, make_activation
 
 GAMMAS = (0.5, 1.0, 2.0, 4.0, 8.0)
 TRAINED = "3-layer DKN, supervised"

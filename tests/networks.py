@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 import gramless as gl
-from gramless.dkn import Layer, ViewKernel, make_activation
 from gramless.kernels import ChiSquare, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.network import Layer, ViewKernel, make_activation
 
 KERNELS = (
     Linear(normalize=True),

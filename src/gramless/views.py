@@ -137,6 +137,10 @@ class Views:
             return Views._trusted({name: tensor.numpy() for name, tensor in tensors.items()})
         return Views._trusted(tensors)
 
+    def replaced(self, tensors: dict[str, Tensor]) -> Views:
+        """Views of the same samples held elsewhere."""
+        return Views._trusted(tensors)
+
     def match(self, layout: Layout) -> Views:
         """The views that a fitted network knows, in its order; an error that names what is missing or too wide."""
         mine = self.layout

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gramless.dkn.activations import Activation
+from gramless.network.activations import Activation
 from tests.contracts.samples import VALUES
 
 

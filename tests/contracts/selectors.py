@@ -6,9 +6,9 @@ import torch
 from scipy import sparse
 
 import gramless as gl
-from gramless.dkn import Layer, ViewKernel, initial_weights, make_activation
 from gramless.kernels import Precomputed, make_kernel
 from gramless.landmarks import SELECTORS
+from gramless.network import Layer, ViewKernel, initial_weights, make_activation
 from tests.contracts.samples import generator
 
 AMPLE = 1 << 30

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 import gramless as gl
-from gramless.dkn import Layer, ViewKernel, make_activation
 from gramless.kernels import Gaussian, Intersection, Linear
+from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views, seeds
 from tests.oracles import networks as oracle
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gramless as gl
-from gramless.dkn import Layer, ViewKernel, make_activation
 from gramless.dmn import build_layered
 from gramless.kernels import Gaussian, Intersection, Linear, Polynomial
 from gramless.maps import Eigen, Exact, Fourier, Unary, inner
+from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views, seeds
 from tests.oracles import networks as oracle
 

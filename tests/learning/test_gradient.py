@@ -5,7 +5,6 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.dkn import Layer, make_activation
 from gramless.learning import (
     ElementaryValues,
     LaplacianObjective,
@@ -19,6 +18,7 @@ from gramless.learning.network_gradient import cross_matrix, gram_matrix, weight
 from gramless.learning.objectives import spread
 from gramless.learning.simplex import logit_gradient, to_logits, to_weights
 from gramless.learning.trainer import _gradients
+from gramless.network import Layer, make_activation
 from tests.networks import random_kernel, random_views
 from tests.oracles import learning as oracle
 
@@ -49,7 +49,6 @@ def test_weight_gradients_are_autograds(network, monkeypatch, name):
     """Of sum G o kappa for a fixed symmetric G, in one piece and in float64."""
     kernel, views, _ = network
     monkeypatch.setattr("gramless.learning.elementary.TILE_SIDE", 11)
-    monkeypatch.setattr("gramless.learning.network_gradient.CPU_PAIRS", 50)
     layers = (Layer(kernel.layers[0].weights, make_activation(name)), kernel.layers[1])
     G = torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
     G = G + G.T

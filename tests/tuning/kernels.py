@@ -4,9 +4,9 @@ import numpy as np
 import torch
 
 import gramless as gl
-from gramless.dkn import Layer, ViewKernel, make_activation
 from gramless.dmn import collapse
 from gramless.kernels import Precomputed
+from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.dkn import make_activation
+from gramless.network import make_activation
 from gramless.tuning import RepresenterMap, backprop, tune_algorithm1
 from gramless.tuning.algorithm1 import descend_pairs, stacked
 from gramless.tuning.elementary_rows import ElementaryRows

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gramless.tuning import LandmarkExactMap, exact_landmarks, tune_deflation, tune_projection
 from gramless.tuning.deflation import deflations, largest_deflation, leave_one_out_residuals
@@ -43,6 +45,40 @@ def test_deflations_begin_with_the_plain_projection_and_take_more_and_more_off_t
 def test_a_singular_matrix_has_nothing_to_take_out():
     gram = landmark_gram()
     assert len(list(deflations(gram.repeat(2, 2), None, torch.float64))) == 1
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 20), log_scale=st.floats(-4, 2), log_spread=st.floats(0, 4))
+def test_a_matrix_that_is_nearly_singular_or_badly_scaled_still_has_projections(seed, n, log_scale, log_spread):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 2)) * 10**log_scale
+    sizes = 10 ** rng.uniform(-log_spread, log_spread, n)
+    gram = np.exp(-((points[:, None] - points[None]) ** 2).sum(2)) * sizes[:, None] * sizes
+    for projection in deflations(torch.from_numpy(gram), None, torch.float64):
+        assert projection.matrix.isfinite().all()
+
+
+def test_every_sample_that_is_no_landmark_judges_and_no_other_kernel_value_is_computed(monkeypatch):
+    kernel, views = three_layers(n=90)
+    plain = compiled(kernel, views, 20)
+    sizes = []
+    compute = type(kernel).tensor
+
+    def counted(self, X, Z, dtype=None):
+        sizes.append((len(X), len(Z)))
+        return compute(self, X, Z, dtype)
+
+    monkeypatch.setattr(type(kernel), "tensor", counted)
+    result = tune_deflation(plain, views[np.r_[0:90, 40:60]], generator())
+    monkeypatch.undo()
+    assert sorted(sizes) == [(20, 20), (70, 20), (70, 70)]
+    assert result.n_tuning == 70
+    assert result.error_before == pytest.approx(error(plain, views[20:]))
+    assert result.error_after == pytest.approx(error(result.map, views[20:]))
+
+
+def test_of_many_samples_five_hundred_judge():
+    kernel, views = heavy_tail(n=620)
+    assert tune_deflation(compiled(kernel, views, 10), views, generator()).n_tuning == 500
 
 
 @pytest.mark.parametrize("case", [heavy_tail, three_layers])

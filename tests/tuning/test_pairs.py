@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 import gramless as gl
-from gramless.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out
+from gramless.tuning.known_rows import KnownRows
+from gramless.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out, judges
 from tests.tuning.kernels import generator
 
 
@@ -33,6 +36,90 @@ def test_find_rows_compares_in_the_type_of_the_map(rng):
     assert find_rows(X, among, torch.float64).tolist() == [3, 1, -1]
 
 
+def same_sample(x, z, dtype):
+    """Every feature of every view the same number, compared one by one."""
+    return all(
+        np.array_equal(np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype)) for a, b in zip(x, z, strict=True)
+    )
+
+
+def naive_find(X, among, dtype):
+    matches = [[j for j, z in enumerate(among) if same_sample(x, z, dtype)] for x in X]
+    return [found[-1] if found else -1 for found in matches]
+
+
+def naive_fresh(X, landmarks, dtype):
+    kept = []
+    for row, x in enumerate(X):
+        if not any(same_sample(x, z, dtype) for z in [*landmarks, *(X[i] for i in kept)]):
+            kept.append(row)
+    return kept
+
+
+def as_samples(*blocks):
+    return list(zip(*blocks, strict=True))
+
+
+VALUES = {
+    "continuous": lambda rng, shape: rng.normal(size=shape),
+    "mostly zero": lambda rng, shape: rng.normal(size=shape) * (rng.random(shape) < 0.02),
+    "a few whole numbers": lambda rng, shape: rng.integers(-1, 2, shape).astype(float),
+    "one value": lambda rng, shape: np.full(shape, 3.0),
+    "zeros of both signs": lambda rng, shape: rng.choice([0.0, -0.0], shape),
+    "huge and tiny": lambda rng, shape: rng.choice([1e300, 1e30, 1e-30, 1e-300, 0.0], shape),
+    "different in the last column only": lambda rng, shape: np.pad(
+        rng.integers(0, 50, (shape[0], 1)).astype(float), ((0, 0), (shape[1] - 1, 0))
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, torch.from_numpy], ids=["array", "sparse", "tensor"])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 12),
+    n_known=st.integers(1, 8),
+    widths=st.tuples(st.integers(1, 60), st.integers(1, 3)),
+    double=st.booleans(),
+)
+@settings(max_examples=8)
+def test_rows_are_found_as_by_comparing_every_pair(values, kind, seed, n, n_known, widths, double):
+    rng = np.random.default_rng(seed)
+    first = VALUES[values](rng, (n + n_known, widths[0]))
+    second = rng.integers(0, 2, (n + n_known, widths[1])).astype(float)
+    chosen = rng.integers(0, n + n_known, n)  # some known, some repeated
+    X = gl.Views({"a": kind(first[chosen]), "b": second[chosen]})
+    known = gl.Views({"b": second[:n_known].copy(), "a": first[:n_known].copy()})
+    dtype = np.float64 if double else np.float32
+    samples, others = as_samples(first[chosen], second[chosen]), as_samples(first[:n_known], second[:n_known])
+    torch_dtype = torch.float64 if double else torch.float32
+    assert find_rows(X, known, torch_dtype).tolist() == naive_find(samples, others, dtype)
+    assert fresh_rows(X, known, torch_dtype).tolist() == naive_fresh(samples, others, dtype)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_all_features_are_read_only_of_samples_that_are_probably_known(kind, rng, monkeypatch):
+    values = rng.random((400, 2000), dtype=np.float32)
+    values *= (rng.random(values.shape) < 0.02) if kind is sparse.csr_matrix else 1
+    known = KnownRows(gl.Views(values[:100].copy()), torch.float32)
+    hashed = []
+    digests = KnownRows.digests
+    monkeypatch.setattr(KnownRows, "digests", lambda self, X: hashed.append(len(X)) or digests(self, X))
+    assert known.find(gl.Views(kind(values[95:400]))).tolist() == [95, 96, 97, 98, 99, *[-1] * 300]
+    assert sum(hashed) <= 12
+    assert known.columns["view0"].size < 1000
+
+
+def test_signatures_and_digests_of_many_rows_are_made_block_by_block(rng, monkeypatch):
+    values = rng.integers(0, 2, (50, 6)).astype(np.float64)
+    X, known = gl.Views(sparse.csr_matrix(values)), gl.Views(values[:20].copy())
+    expected = find_rows(X, known, torch.float64), fresh_rows(X, known, torch.float64)
+    monkeypatch.setattr("gramless.tuning.known_rows.BLOCK_BYTES", 200)
+    assert torch.equal(find_rows(X, known, torch.float64), expected[0])
+    assert torch.equal(fresh_rows(X, known, torch.float64), expected[1])
+
+
 @pytest.mark.parametrize(("n", "expected"), [(4, 2), (12, 2), (60, 10), (600, 100), (9000, 500)])
 def test_a_sixth_is_held_out(n, expected):
     rows = torch.arange(n) + 7
@@ -45,6 +132,15 @@ def test_a_sixth_is_held_out(n, expected):
 def test_too_few_samples_to_hold_any_out():
     with pytest.raises(gl.DataError, match="3 came"):
         hold_out(torch.arange(3), generator())
+
+
+def test_with_nothing_to_fit_all_samples_judge_or_a_random_500():
+    assert judges(torch.arange(30) + 7, generator()).sort().values.tolist() == list(range(7, 37))
+    some = judges(torch.arange(9000), generator())
+    assert len(set(some.tolist())) == 500
+    assert some.max() > 8000
+    with pytest.raises(gl.DataError, match="3 came"):
+        judges(torch.arange(3), generator())
 
 
 def test_pairs_cover_all_of_the_square():

@@ -51,8 +51,8 @@ def test_the_held_out_error_is_that_of_the_map(tail, results, tune):
     plain, tuning, _ = tail
     result = results[tune]
     samples = gather(plain, tuning, generator())
-    assert samples.error(plain.projection.matrix) == result.error_before
-    assert samples.error(result.map.projection.matrix) == result.error_after
+    assert samples.held_out.error(plain.projection.matrix) == result.error_before
+    assert samples.held_out.error(result.map.projection.matrix) == result.error_after
 
 
 def test_gains_and_mixings_change_inner_products_as_they_should():

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isqrt
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gramless.budget import require, resolve_budget, row_blocks
-from gramless.dkn.layer import Layer, forward, unit_values
+from gramless.engine import (
+    Evaluator,
+    Plan,
+    Precision,
+    compute_budget,
+    kernel_matrix,
+    make_evaluator,
+    make_plan,
+    network_values,
+    on_view,
+)
 from gramless.errors import DataError
-from gramless.kernels import Kernel
-from gramless.progress import ProgressBar
+from gramless.network import Layer, ViewKernel, unit_values
 from gramless.views import Layout, Views, is_multiview, side_by_side
 
-CPU_TILE_BYTES = 64 << 20
-GPU_TILE_BYTES = 4 << 30
-SCRATCH_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
+DIAGONAL_BLOCK_BYTES = 64 << 20
 
 
-def choose_device(device: str, X: Views) -> torch.device:
+def choose_device(device: str, X: Views | None) -> torch.device:
     """Where to compute: as told, or where the caller's tensors are, or on the GPU if there is one."""
     if device != "auto":
         return torch.device(device)
-    if X.torch_device is not None:
+    if X is not None and X.torch_device is not None:
         return X.torch_device
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-@dataclass(frozen=True)
-class ViewKernel:
-    """An elementary kernel on one view: an input of the network."""
-
-    view: str
-    kernel: Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +51,7 @@ class DeepKernel:
     scale: float = 1.0
     device: str = "auto"
     memory_budget: int | str | None = None
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         widths = [len(self.inputs), *(layer.n_units for layer in self.layers)]
@@ -99,49 +97,31 @@ class DeepKernel:
     def tensor(self, X: Views, Z: Views, dtype: torch.dtype | None = None) -> Tensor:
         """Kernel values (n, m) of matched views, where the caller's data lies."""
         dtype = dtype or torch.promote_types(X.dtype, Z.dtype)
-        n, m = len(X), len(Z)
-        budget = resolve_budget(self.memory_budget)
         require(
-            n * m * dtype.itemsize,
-            budget,
-            what=f"the {n:,} x {m:,} kernel matrix itself",
+            len(X) * len(Z) * dtype.itemsize,
+            resolve_budget(self.memory_budget),
+            what=f"the {len(X):,} x {len(Z):,} kernel matrix itself",
             remedy="Compile the kernel into a map (DeepMapNetwork), ask for fewer samples, or raise memory_budget.",
         )
         device = self.compute_device(X)
-        output = torch.empty(n, m, dtype=dtype, device=X.torch_device or "cpu")
-        symmetric = X is Z
-        with ProgressBar("kernel values", n * m) as progress:
-            for rows, columns in self._tiles(X, m, symmetric, dtype, device, budget):
-                tile = self._tile(X[rows], Z[columns], dtype, device).to(output.device)
-                if symmetric and rows == columns:
-                    tile = (tile + tile.T) / 2  # rounding need not be symmetric; what comes out is
-                output[rows, columns] = tile
-                if symmetric:
-                    output[columns, rows] = tile.T
-                progress.advance(tile.numel() * (2 if symmetric and rows != columns else 1))
-        return output
+        plan = self.plan(len(X), len(Z), dtype, device, symmetric=X is Z, streamed=X.torch_device != device)
+        return kernel_matrix(plan, X, Z, lambda tile: self.evaluator(tile, dtype, device), dtype, device)
 
     def diagonal_tensor(self, X: Views, dtype: torch.dtype | None = None) -> Tensor:
         """kappa(x, x) of matched views: (n,)."""
         dtype = dtype or X.dtype
         device = self.compute_device(X)
         output = torch.empty(len(X), dtype=dtype, device=X.torch_device or "cpu")
-        per_row = dtype.itemsize * (X.shape[1] + len(self.inputs) + SCRATCH_VALUES)
-        for rows in row_blocks(len(X), per_row, min(resolve_budget(self.memory_budget), CPU_TILE_BYTES)):
+        per_row = dtype.itemsize * (2 * X.shape[1] + 4 * len(self.inputs))
+        for rows in row_blocks(len(X), per_row, min(resolve_budget(self.memory_budget) // 2, DIAGONAL_BLOCK_BYTES)):
             block = X[rows]
-            values = [
-                self._on_view(q, lambda k, x: k.diagonal(x), block.tensor(q.view, dtype, device)) for q in self.inputs
-            ]
-            output[rows] = self.scale * forward(self.layers, torch.stack(values))
+            values = [on_view(q, q.kernel.diagonal, block.tensor(q.view, dtype, device)) for q in self.inputs]
+            output[rows] = self.scale * network_values(self.layers, torch.stack(values))
         return output
 
     def elementary(self, X: Views, Z: Views, dtype: torch.dtype, device: torch.device) -> Tensor:
         """All elementary kernels between two small sets: (n_kernels, n, m)."""
-        values = torch.empty(len(self.inputs), len(X), len(Z), dtype=dtype, device=device)
-        sides = {view: (X.tensor(view, dtype, device), Z.tensor(view, dtype, device)) for view in self.layout}
-        for q, entry in enumerate(self.inputs):
-            values[q] = self._on_view(entry, lambda k, x, z: k.pairwise(x, z), *sides[entry.view])
-        return values
+        return self.evaluator(Z, dtype, device).elementary(X)
 
     def unit_values(self, X: Any, Z: Any) -> list[Tensor]:
         """The values of every unit of every layer, (n_units, n, m) each: for looking inside on small data."""
@@ -149,32 +129,44 @@ class DeepKernel:
         dtype = torch.promote_types(X.dtype, Z.dtype)
         return unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
 
+    def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
+        """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""
+        device = choose_device(self.device, None)
+        symmetric = n_columns is None
+        return self.plan(n_rows, n_columns or n_rows, torch.float32, device, symmetric=symmetric)
+
+    def evaluator(self, Z: Views, dtype: torch.dtype, device: torch.device) -> Evaluator:
+        """Values between any samples and these, which are prepared once."""
+        return make_evaluator(
+            self.inputs, self.layers, self.scale, Z, dtype, device, Precision.of(self.precision, device)
+        )
+
+    def plan(
+        self,
+        n_rows: int,
+        n_columns: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        *,
+        n_components: int | None = None,
+        symmetric: bool = False,
+        streamed: bool = False,
+    ) -> Plan:
+        """How the engine computes n_rows x n_columns values, and their projection to n_components."""
+        return make_plan(
+            self.inputs,
+            self.layers,
+            self.layout,
+            n_rows,
+            n_columns,
+            dtype,
+            device,
+            compute_budget(self.memory_budget, device),
+            precision=Precision.of(self.precision, device),
+            n_components=n_components,
+            symmetric=symmetric,
+            streamed=streamed,
+        )
+
     def compute_device(self, X: Views) -> torch.device:
         return choose_device(self.device, X)
-
-    def pair_bytes(self, dtype: torch.dtype) -> int:
-        """Memory per pair of samples while its kernel value is computed."""
-        return dtype.itemsize * (len(self.inputs) + SCRATCH_VALUES)
-
-    def _tile(self, X: Views, Z: Views, dtype: torch.dtype, device: torch.device) -> Tensor:
-        return forward(self.layers, self.elementary(X, Z, dtype, device)).mul_(self.scale)
-
-    def _tiles(
-        self, X: Views, m: int, symmetric: bool, dtype: torch.dtype, device: torch.device, budget: int
-    ) -> Iterator[tuple[slice, slice]]:
-        """Row and column slices of square tiles; the upper triangle of tiles if symmetric."""
-        tile_bytes = min(budget // 2, GPU_TILE_BYTES if device.type == "cuda" else CPU_TILE_BYTES)
-        side = max(1, isqrt(tile_bytes // self.pair_bytes(dtype)))
-        dense_rows = max(1, budget // (8 * dtype.itemsize * X.shape[1]))
-        side = min(side, dense_rows)
-        for rows in row_blocks(len(X), 1, side):
-            for columns in row_blocks(m, 1, side):
-                if not symmetric or columns.start >= rows.start:
-                    yield rows, columns
-
-    @staticmethod
-    def _on_view(entry: ViewKernel, evaluate: Any, *tensors: Tensor) -> Tensor:
-        try:
-            return evaluate(entry.kernel, *tensors)
-        except DataError as error:
-            raise DataError(f"view {entry.view!r}: {error}") from error

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from gramless.budget import require, resolve_budget
-from gramless.dkn import DeepKernel, Layer
+from gramless.dkn import DeepKernel
 from gramless.dmn.layered import LayeredMap
 from gramless.dmn.sublayers import Concatenate, MapLayer, Project, Respond
 from gramless.maps import ExplicitMap, MapRecipe, Projection, project, warn_if_clipped
+from gramless.network import Layer
 from gramless.progress import ProgressBar
 from gramless.views import Views
 

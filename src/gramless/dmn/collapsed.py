@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gramless.budget import require, resolve_budget, row_blocks
+from gramless.budget import require, resolve_budget
 from gramless.dkn import DeepKernel
+from gramless.engine import Plan, RowSink, response_blocks
 from gramless.maps import Projection, project, warn_if_clipped
 from gramless.progress import ProgressBar
 from gramless.views import Views
@@ -47,20 +48,31 @@ class CollapsedMap:
 
     def transform(self, X: Views) -> Tensor:
         """phi(x): (n, n_components), where the caller's data lies."""
-        place = X.torch_device or torch.device("cpu")
+        place, device = X.torch_device or torch.device("cpu"), self.kernel.compute_device(X)
         output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
-        matrix = self.projection.matrix.to(device=place, dtype=self.dtype)
-        per_row = self.dtype.itemsize * (len(self.landmarks) + self.n_components)
-        budget = resolve_budget(self.kernel.memory_budget)
+        matrix = self.projection.matrix.to(device=device, dtype=self.dtype)
+        plan, sink = self.plan(len(X), device, streamed=place != device), RowSink(output)
         with ProgressBar("deep map", len(X)) as progress:
-            for rows in row_blocks(len(X), per_row, min(budget // 4, 64 << 20)):
-                torch.mm(self.responses(X[rows]), matrix, out=output[rows])
+            for rows, responses in response_blocks(
+                plan, X, self.landmarks, lambda z: self.kernel.evaluator(z, self.dtype, device), self.dtype, device
+            ):
+                if place == device:
+                    torch.mm(responses, matrix, out=output[rows])
+                else:
+                    sink.put(rows, responses @ matrix)
                 progress.advance(rows.stop - rows.start)
+            sink.flush()
         return output
+
+    def plan(self, n_samples: int, device: torch.device, *, streamed: bool = False) -> Plan:
+        """How so many samples are transformed."""
+        return self.kernel.plan(
+            n_samples, len(self.landmarks), self.dtype, device, n_components=self.n_components, streamed=streamed
+        )
 
 
 def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dtype: torch.dtype) -> CollapsedMap:
-    """Compile a DKN on landmarks: one N x N Gram matrix and its eigendecomposition, both in float64."""
+    """Compile a DKN on landmarks: one N x N Gram matrix in the type of the map, its eigendecomposition in float64."""
     n_landmarks = len(landmarks)
     require(
         4 * 8 * n_landmarks**2,
@@ -68,6 +80,6 @@ def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dty
         what=f"the eigendecomposition of {n_landmarks:,} landmarks",
         remedy="Use fewer landmarks, or raise memory_budget.",
     )
-    projection = project(kernel.tensor(landmarks, landmarks, torch.float64), n_components, dtype)
+    projection = project(kernel.tensor(landmarks, landmarks, dtype), n_components, dtype)
     warn_if_clipped(projection, "the deep kernel on the landmarks")
     return CollapsedMap(kernel, landmarks, projection, dtype)

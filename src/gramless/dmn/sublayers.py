@@ -9,8 +9,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from gramless.dkn import Activation
 from gramless.maps import inner
+from gramless.network import Activation
 
 
 @dataclass(frozen=True, eq=False)

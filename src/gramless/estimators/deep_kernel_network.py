@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
 from gramless.budget import resolve_budget, row_blocks
-from gramless.dkn import DeepKernel, Layer, ViewKernel, choose_device, initial_weights, make_activation, spread_gains
+from gramless.dkn import DeepKernel, choose_device
 from gramless.errors import DataError
 from gramless.estimators.inputs import as_labels, generator_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
 from gramless.kernels import Domain, make_kernel
 from gramless.learning import SemiSupervised, Supervised, make_learning
+from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.views import Views
 
 DEFAULT_KERNELS = ("linear", "poly2", "gaussian", "intersection")
@@ -204,6 +205,7 @@ def check_domain(kernel: Any, views: Views, view: str, budget: int) -> None:
 
 def unit_spread(kernel: DeepKernel, sample: Views) -> float:
     """1 / (mean diagonal - mean): what makes the mean squared distance to the mean of the maps equal to one."""
-    gram = kernel.tensor(sample, sample, torch.float64)
-    spread = (gram.diagonal().mean() - gram.mean()).item()
-    return 1.0 / spread if spread > 1e-12 * gram.abs().max().item() else 1.0
+    gram = kernel.tensor(sample, sample)
+    spread = (gram.diagonal().mean(dtype=torch.float64) - gram.mean(dtype=torch.float64)).item()
+    rounding = 4 * torch.finfo(gram.dtype).eps * gram.abs().max().item()
+    return 1.0 / spread if spread > rounding else 1.0

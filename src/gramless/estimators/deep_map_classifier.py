@@ -11,6 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramless.budget import resolve_budget
+from gramless.dmn import CollapsedMap
+from gramless.errors import MemoryBudgetError
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
@@ -26,9 +28,11 @@ from gramless.heads import (
     Weights,
     out_of_fold_scores,
 )
+from gramless.tuning.pairs import fresh_rows
 from gramless.views import Views
 
 N_FOLDS = 5
+FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put six maps in order, far fewer would guess
 SMALLEST_WIDTH = 1e-3  # of the mean diagonal: with every sample a landmark nothing is missing, and the hinge is plain
 
 
@@ -41,14 +45,19 @@ class DeepMapClassifier(ViewsClassifier):
     ----------
     kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
         The network, as in DeepKernelNetwork.
-    n_landmarks, landmarks, n_components, tuning
+    n_landmarks, landmarks, n_components
         The map, as in DeepMapNetwork.
+    tuning : "auto", None, "default", "filter", "exact", "algorithm1"
+        How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" is "exact" with at least 50
+        samples besides the landmarks to choose by and room for it in the memory budget, otherwise None. On the map as
+        it is compiled a landmark shows a private coordinate, which new samples never do, and a linear head memorises
+        the landmarks among its training samples by it. "exact" shows landmarks as it shows everybody else.
     C : float
         Penalty of the SVM.
     head : "squared_hinge", "huberized_hinge", "hinge", "balanced"
         The classifiers on the vectors. In the kernel every training sample has a private share of the spectrum that the
         vectors lack, and a plain hinge suffers from it. The Huberised hinge puts its mean back, as a number on the
-        diagonal of the dual; the squared hinge, which has such a number too, did as well on validation data.
+        diagonal of the dual; the squared hinge, which has such a number too, did better on validation data.
     top_k : int or None
         With several labels per sample: predict the k best of every sample, by scores made comparable between labels.
         None predicts every label above its threshold.
@@ -91,7 +100,7 @@ class DeepMapClassifier(ViewsClassifier):
         n_landmarks: int = 500,
         landmarks: Any = "uniform",
         n_components: int | None = None,
-        tuning: str | None = None,
+        tuning: str | None = "auto",
         C: float = 1.0,
         head: Kind = "squared_hinge",
         top_k: int | None = None,
@@ -137,11 +146,13 @@ class DeepMapClassifier(ViewsClassifier):
             self.n_landmarks,
             landmarks=self.landmarks,
             n_components=self.n_components,
-            tuning=self.tuning,
+            tuning=None if self.tuning == "auto" else self.tuning,
             device=self.device,
             memory_budget=self.memory_budget,
             random_state=seeds[1],
         ).fit(views)
+        if self.tuning == "auto":
+            self._tune_if_possible(views)
         phi = self._features(views)
         fit = LinearFit(
             self.head, self.C, self._residual(views, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
@@ -151,6 +162,18 @@ class DeepMapClassifier(ViewsClassifier):
         head = fit(phi, signs, weights)
         self.n_iter_ = head.n_iter
         return head
+
+    def _tune_if_possible(self, views: Views) -> None:
+        """tuning="exact" for the compiled map, if there are samples to choose by and the memory budget has room."""
+        compiled = self.map_network_.map_
+        if not isinstance(compiled, CollapsedMap):
+            return
+        if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
+            return
+        try:
+            self.map_network_.set_params(tuning="exact").fine_tune(views)
+        except MemoryBudgetError:
+            self.map_network_.set_params(tuning=None)
 
     def _residual(self, views: Views, phi: np.ndarray) -> float:
         """The mean of kappa(x, x) - |phi(x)|^2: what of a sample the map does not show."""

@@ -17,11 +17,12 @@ from torch import Tensor
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
+from gramless.engine import Plan
 from gramless.errors import DataError
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.inputs import generator_from, like_input, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
-from gramless.tuning import TUNERS
+from gramless.tuning import TUNERS, LandmarkExactMap
 from gramless.views import Views, is_multiview
 
 
@@ -50,6 +51,9 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         landmarks; a map with a higher error on held-out samples is never kept. "default" gives the lowest error on
         samples never seen, "filter" is its fastest part, "exact" keeps the rows of the landmarks exact, and
         "algorithm1" is the paper's. None leaves the map as it is compiled.
+    precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU)
+        What the engine may give up for speed: "codes" compares histograms by 8-bit codes, "tf32" and "bf16" multiply
+        matrices with shorter mantissas. docs/engine.md has the measured errors.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
@@ -78,6 +82,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         input_maps: Any = "eigen",
         evaluation: str = "auto",
         tuning: str | None = None,
+        precision: str = "float32",
         views: Mapping[str, Any] | None = None,
         device: str = "auto",
         memory_budget: int | str | None = None,
@@ -91,6 +96,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.input_maps = input_maps
         self.evaluation = evaluation
         self.tuning = tuning
+        self.precision = precision
         self.views = views
         self.device = device
         self.memory_budget = memory_budget
@@ -101,7 +107,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
         kernel = self._fitted_kernel(views, y)
-        self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget)
+        self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget, precision=self.precision)
         views = views.match(self.kernel_.layout)
         self.landmark_indices_, chosen = self._choose_landmarks(views, generator)
         self.landmarks_ = chosen.dense(views.dtype)
@@ -137,6 +143,15 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         views = views_to_use(self, X)
         return like_input(self.map_.transform(views), views)
+
+    def explain(self, n_samples: int) -> Plan:
+        """What transforming so many samples will take, before it is done: steps, operations, memory. Print it."""
+        check_is_fitted(self)
+        if not isinstance(self.map_, (CollapsedMap, LandmarkExactMap)):
+            raise ValueError(
+                f"a {type(self.map_).__name__} runs layer by layer in plain PyTorch: there is no plan of it."
+            )
+        return self.map_.plan(n_samples, self.kernel_.compute_device(self.landmarks_))
 
     def _fitted_kernel(self, views: Views, y: Any) -> DeepKernel:
         if isinstance(self.kernel, DeepKernel):

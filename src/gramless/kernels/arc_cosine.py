@@ -46,7 +46,10 @@ class ArcCosine(Kernel):
         return (3.0 * sine * cosine + (pi - angle) * (1.0 + 2.0 * cosine.square())) / pi
 
     def _self_values(self, x: Tensor) -> Tensor:
-        norms = x.norm(dim=1)
+        return self.diagonal_values(x.square().sum(1))
+
+    def diagonal_values(self, squares: Tensor) -> Tensor:
+        """k(x, x) from |x|^2."""
         if self.order == 0:
-            return torch.where(norms > 0, 1.0, 0.5).to(x.dtype)
-        return norms ** (2 * self.order) * (3.0 if self.order == 2 else 1.0)
+            return torch.where(squares > 0, 1.0, 0.5).to(squares)
+        return squares**self.order * (3.0 if self.order == 2 else 1.0)

@@ -16,6 +16,7 @@ from gramless.progress import ProgressBar
 from gramless.views import Views
 
 TILE_SIDE = 1024
+GPU_TILE_SIDE = 2048  # fewer and larger: what a GPU does with a tile is soon done
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,10 @@ class ElementaryValues:
         self.device = kernel.compute_device(X)
         self.n_samples, self.n_others = len(X), len(Z) if Z is not None else 0
         n_kernels = len(kernel.inputs)
-        square = [(r, c) for r in _blocks(len(X)) for c in _blocks(len(X)) if c.start >= r.start]
-        across = [(r, c) for r in _blocks(self.n_others) for c in _blocks(len(X))]
+        tile_side = GPU_TILE_SIDE if self.device.type == "cuda" else TILE_SIDE
+        own, others = _blocks(len(X), tile_side), _blocks(self.n_others, tile_side)
+        square = [(r, c) for r in own for c in own if c.start >= r.start]
+        across = [(r, c) for r in others for c in own]
         n_values = n_kernels * sum(_size(r) * _size(c) for r, c in square + across)
         pool = self._allocate(n_values, budget)
         tiles: list[Tile] = []
@@ -82,8 +85,8 @@ class ElementaryValues:
         return (Tile(tile.rows, tile.columns, tile.values.to(self.device)) for tile in tiles)
 
 
-def _blocks(n: int) -> list[slice]:
-    return list(row_blocks(n, 1, TILE_SIDE)) if n else []
+def _blocks(n: int, side: int) -> list[slice]:
+    return list(row_blocks(n, 1, side)) if n else []
 
 
 def _size(block: slice) -> int:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from gramless.dkn import Layer, forward
+from gramless.engine import network_gradients, network_values
 from gramless.learning.elementary import ElementaryValues, Tile
-
-CPU_PAIRS = 1 << 14  # pairs at a time: long enough to hide the bookkeeping, short enough for the cache
-GPU_PAIRS = 1 << 21
+from gramless.network import Layer
 
 
 def gram_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tensor:
@@ -19,7 +17,7 @@ def gram_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tensor
     n = elementary.n_samples
     gram = torch.empty(n, n, device=elementary.device)
     for tile in elementary.square():
-        values = forward(layers, tile.values)
+        values = network_values(layers, tile.values)
         gram[tile.rows, tile.columns] = values
         gram[tile.columns, tile.rows] = values.T
     return gram
@@ -29,7 +27,7 @@ def cross_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tenso
     """The output kernel of the others with the samples: (m, n)."""
     cross = torch.empty(elementary.n_others, elementary.n_samples, device=elementary.device)
     for tile in elementary.across():
-        cross[tile.rows, tile.columns] = forward(layers, tile.values)
+        cross[tile.rows, tile.columns] = network_values(layers, tile.values)
     return cross
 
 
@@ -38,19 +36,11 @@ def weight_gradients(
 ) -> list[Tensor]:
     """dJ / dw of every layer, (n_units, n_inputs) each in float64, from dJ / dkappa tile by tile.
 
-    Goes through each tile a few thousand pairs at a time, forward and back (the chain rule of Eq. 1): hidden values are
-    recomputed, never kept. About three forward passes' worth of work.
+    Forward and back through each tile: hidden values are recomputed, never kept.
     """
-    device = elementary.device
-    weights = [layer.weights.to(device=device, dtype=torch.float32).requires_grad_() for layer in layers]
-    totals = [torch.zeros_like(weight, dtype=torch.float64) for weight in weights]
-    n_pairs = GPU_PAIRS if device.type == "cuda" else CPU_PAIRS
+    totals = [torch.zeros(layer.weights.shape, dtype=torch.float64, device=elementary.device) for layer in layers]
     for tile in elementary.square():
-        inputs = tile.values.flatten(1)  # (n_kernels, pairs)
-        slopes = tile_gradient(tile).flatten() * tile.multiplicity
-        for values, slope in zip(inputs.split(n_pairs, dim=1), slopes.split(n_pairs), strict=True):
-            for layer, weight in zip(layers, weights, strict=True):
-                values = layer.activation(weight @ values)  # (n_units, pairs)
-            for total, gradient in zip(totals, torch.autograd.grad(values[0], weights, slope), strict=True):
-                total += gradient
+        slopes = tile_gradient(tile) * tile.multiplicity
+        for total, gradient in zip(totals, network_gradients(layers, tile.values, slopes), strict=True):
+            total += gradient
     return totals

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gramless.engine.cpu.threads import threads_of_torch
 from gramless.errors import DataError
 from gramless.learning import smo_cpu
 
@@ -98,10 +99,8 @@ def _improve(
     # Labels with many positives take longest: first, so that the cores end together.
     order = torch.minimum((signs > 0).sum(1), (signs < 0).sum(1)).argsort(descending=True).numpy()
     arrays = (signs.numpy(), upper.numpy(), alpha.numpy(), slack.numpy())
-    n_threads = torch.get_num_threads()
-    n_steps = int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
-    torch.set_num_threads(n_threads)  # Numba sets OpenMP's number of threads for everybody in this process
-    return n_steps
+    with threads_of_torch():
+        return int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
 
 
 def _certify(signs: Tensor, upper: Tensor, alpha: Tensor, outputs: Tensor, n_steps: int) -> DualSolution:

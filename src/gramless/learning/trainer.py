@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gramless.dkn import Layer
 from gramless.learning.checkpoint import CurvePoint, TrainingState, fingerprint, load_state, save_state
 from gramless.learning.elementary import ElementaryValues, Tile
 from gramless.learning.network_gradient import cross_matrix, gram_matrix, weight_gradients
 from gramless.learning.objectives import Objective, Optimum, spread
 from gramless.learning.settings import Supervised
 from gramless.learning.simplex import logit_gradient, to_logits, to_weights
+from gramless.network import Layer
 from gramless.progress import ProgressBar
 
 DECAYS = (0.9, 0.999)  # Adam's

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from gramless.dkn import DeepKernel, Layer, ViewKernel, activations
+from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, LayeredMap, sublayers
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.heads import Calibration, Head, Labels, Threshold, TopK
@@ -26,6 +26,7 @@ from gramless.kernels import (
 )
 from gramless.learning import CurvePoint, SemiSupervised, Supervised
 from gramless.maps import eigen, exact, fourier, spectrum, unary
+from gramless.network import Layer, ViewKernel, activations
 from gramless.tuning import LandmarkExactMap, RepresenterMap
 
 ESTIMATORS: dict[str, type] = {

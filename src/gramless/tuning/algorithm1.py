@@ -25,8 +25,8 @@ from torch import Tensor
 
 from gramless.budget import require, resolve_budget
 from gramless.dkn import DeepKernel
-from gramless.dkn import forward as output_kernel
 from gramless.dmn import CollapsedMap
+from gramless.network import forward as output_kernel
 from gramless.progress import ProgressBar
 from gramless.tuning import backprop
 from gramless.tuning.elementary_rows import ElementaryRows

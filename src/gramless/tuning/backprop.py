@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gramless.dkn import Activation
+from gramless.network import Activation
 
 
 def pair_errors(phi: Tensor, partner: Tensor, kappa: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from gramless.maps import Projection, project
 from gramless.progress import ProgressBar
 from gramless.tuning.landmark_exact import exact_landmarks
 from gramless.tuning.result import BestSoFar, TuningResult
-from gramless.tuning.tuning_set import TuningSet, gather
+from gramless.tuning.tuning_set import HeldOut, gather_held_out
 from gramless.views import Views
 
 SHARES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)  # of the largest s that leaves the matrix positive definite
@@ -46,7 +46,8 @@ def deflations(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> It
     """
     yield project(gram, n_components, dtype)
     eigenvalues = torch.linalg.eigvalsh(gram)
-    if eigenvalues.min() <= eigenvalues.max() * torch.finfo(dtype).eps:
+    rounding = max(len(gram) * torch.finfo(torch.float64).eps, torch.finfo(dtype).eps)  # as in `project`
+    if eigenvalues.min() <= eigenvalues.max() * rounding:
         return
     residuals = leave_one_out_residuals(gram)
     largest = largest_deflation(gram, residuals)
@@ -55,13 +56,14 @@ def deflations(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> It
 
 
 def tune_deflation(deep_map: CollapsedMap, X: Views, generator: torch.Generator) -> TuningResult:
-    """Choose s alone, on the held-out samples, and keep the rows of the landmarks exact.
+    """Choose s alone, on samples that are no landmarks, and keep the rows of the landmarks exact.
 
     Every entry in which a landmark takes part is then the kernel's own, but for the landmarks' diagonal (see
     LandmarkExactMap), if the map has as many components as landmarks; every other entry comes closer.
-    n N + n group / 2 kernel values and eight N x N eigendecompositions at most.
+    n (N + n / 2) kernel values for the n samples that judge, 500 at most, N^2 / 2 among the landmarks, and eight N x N
+    eigendecompositions at most.
     """
-    samples = gather(deep_map, X, generator)
+    samples = gather_held_out(deep_map, X, generator)
     best = BestSoFar(samples.error(deep_map.projection.matrix))
     chosen = best_deflation(landmark_gram(deep_map), deep_map, samples, best)
     if chosen is None:
@@ -72,10 +74,10 @@ def tune_deflation(deep_map: CollapsedMap, X: Views, generator: torch.Generator)
 
 def landmark_gram(deep_map: CollapsedMap) -> Tensor:
     """K_SS in float64, from which every projection is made: (N, N)."""
-    return deep_map.kernel.tensor(deep_map.landmarks, deep_map.landmarks, torch.float64).cpu()
+    return deep_map.kernel.tensor(deep_map.landmarks, deep_map.landmarks, deep_map.dtype).double().cpu()
 
 
-def best_deflation(gram: Tensor, deep_map: CollapsedMap, samples: TuningSet, best: BestSoFar) -> Projection | None:
+def best_deflation(gram: Tensor, deep_map: CollapsedMap, samples: HeldOut, best: BestSoFar) -> Projection | None:
     """The deflation with the lowest held-out error, or None if the map that was given has a lower one."""
     chosen: Projection | None = None
     with ProgressBar("deflation", len(SHARES)) as progress:

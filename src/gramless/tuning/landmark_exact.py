@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap
-from gramless.tuning.pairs import find_rows
+from gramless.engine import Plan
+from gramless.tuning.known_rows import KnownRows
 from gramless.views import Views
 
 
@@ -26,7 +28,7 @@ class LandmarkExactMap:
     so a landmark's row is exact but for its entries at other landmarks, and those are exact too for i != j where U
     comes from a deflation alone, (U U')^-1 = K_SS - s diag(d). Fewer components than landmarks make it a least squares
     fit. A sample is a landmark if all its features are the landmark's, to the last bit of the map's type. Beside the
-    collapsed map's cost every sample is hashed once.
+    collapsed map's cost a few features of every sample are read once more (see KnownRows).
     """
 
     collapsed: CollapsedMap
@@ -52,10 +54,18 @@ class LandmarkExactMap:
         """kappa(x, S): (n, N)."""
         return self.collapsed.responses(X)
 
+    def plan(self, n_samples: int, device: torch.device) -> Plan:
+        """How so many samples are transformed."""
+        return self.collapsed.plan(n_samples, device)
+
+    @cached_property
+    def _known(self) -> KnownRows:
+        return KnownRows(self.landmarks, self.collapsed.dtype)
+
     def transform(self, X: Views) -> Tensor:
         """phi(x): (n, n_components), where the caller's data lies."""
         phi = self.collapsed.transform(X)
-        landmark = find_rows(X, self.landmarks, self.collapsed.dtype)  # (n,): -1 for a new sample
+        landmark = self._known.find(X)  # (n,): -1 for a new sample
         rows = (landmark >= 0).nonzero()[:, 0]
         phi[rows.to(phi.device)] = self.vectors[landmark[rows]].to(phi)
         return phi

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import torch
 from torch import Tensor
 
-from gramless.budget import row_blocks
 from gramless.errors import DataError
+from gramless.tuning.known_rows import KnownRows
 from gramless.views import Views
 
 HELD_OUT_SHARE = 1 / 6
 MAX_HELD_OUT = 500  # 125,000 pairs: a held-out error that is steady to a few thousandths of itself
 MIN_SAMPLES = 4  # one pair to fit, one pair to judge by
-DIGEST_BLOCK_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,25 +33,28 @@ def fresh_rows(X: Views, landmarks: Views, dtype: torch.dtype) -> Tensor:
     A landmark shows a map its own kernel value kappa(x, x), which no new sample ever does; a sample that occurs twice
     would be judged by what was fitted to it.
     """
-    seen = set(_digests(landmarks, dtype))
-    fresh = []
-    for row, digest in enumerate(_digests(X, dtype)):
-        if digest not in seen:
-            seen.add(digest)
-            fresh.append(row)
-    return torch.tensor(fresh, dtype=torch.long)
+    return KnownRows(landmarks, dtype).others(X)
 
 
 def hold_out(rows: Tensor, generator: torch.Generator) -> HeldOutSplit:
     """A random sixth of the rows, 500 at most and 2 at least, is held out."""
+    order = _shuffled(rows, generator)
+    n_held_out = min(MAX_HELD_OUT, max(2, round(HELD_OUT_SHARE * len(rows))))
+    return HeldOutSplit(train=order[n_held_out:], held_out=order[:n_held_out])
+
+
+def judges(rows: Tensor, generator: torch.Generator) -> Tensor:
+    """Rows to judge by where there is nothing to fit: all of them, or a random 500."""
+    return _shuffled(rows, generator)[:MAX_HELD_OUT]
+
+
+def _shuffled(rows: Tensor, generator: torch.Generator) -> Tensor:
     if len(rows) < MIN_SAMPLES:
         raise DataError(
             f"fine-tuning needs at least {MIN_SAMPLES} different samples that are not landmarks, two to fit and two to "
             f"judge by, and {len(rows)} came. Give more unlabelled samples, or fit with fewer landmarks."
         )
-    n_held_out = min(MAX_HELD_OUT, max(2, round(HELD_OUT_SHARE * len(rows))))
-    order = rows[torch.randperm(len(rows), generator=generator)]
-    return HeldOutSplit(train=order[n_held_out:], held_out=order[:n_held_out])
+    return rows[torch.randperm(len(rows), generator=generator)]
 
 
 def draw_pairs(n_samples: int, n_pairs: int, generator: torch.Generator) -> Tensor:
@@ -62,17 +63,5 @@ def draw_pairs(n_samples: int, n_pairs: int, generator: torch.Generator) -> Tens
 
 
 def find_rows(X: Views, among: Views, dtype: torch.dtype) -> Tensor:
-    """For every row of X, the number of the row of `among` that is the same sample, or -1: (n,)."""
-    known = {digest: row for row, digest in enumerate(_digests(among, dtype))}
-    return torch.tensor([known.get(digest, -1) for digest in _digests(X, dtype)], dtype=torch.long)
-
-
-def _digests(X: Views, dtype: torch.dtype) -> list[bytes]:
-    """One digest per row over all views, as the map sees them: equal exactly where samples are."""
-    digests = []
-    for rows in row_blocks(len(X), dtype.itemsize * X.shape[1], DIGEST_BLOCK_BYTES):
-        block = X[rows]
-        # adding zero makes -0.0 and 0.0 the same bytes
-        dense = torch.cat([block.tensor(view, dtype).cpu() + 0.0 for view in X.names], dim=1).numpy()
-        digests += [blake2b(row.tobytes(), digest_size=16).digest() for row in dense]
-    return digests
+    """For every row of X, the number of the last row of `among` that is the same sample, or -1: (n,)."""
+    return KnownRows(among, dtype).find(X)

@@ -40,9 +40,9 @@ def tune_projection(deep_map: CollapsedMap, X: Views, generator: torch.Generator
     Memory: n (N + n_components + group) values and six N x N matrices in float64.
     """
     samples = gather(deep_map, X, generator)
-    best = BestSoFar(samples.error(deep_map.projection.matrix))
+    best = BestSoFar(samples.held_out.error(deep_map.projection.matrix))
     gram = landmark_gram(deep_map)
-    projection = best_deflation(gram, deep_map, samples, best) or deep_map.projection
+    projection = best_deflation(gram, deep_map, samples.held_out, best) or deep_map.projection
     starts = [projection] if projection is deep_map.projection else [projection, deep_map.projection]
     for start in starts:
         gains = fit_gains(start.matrix, samples, best, generator)
@@ -54,7 +54,7 @@ def tune_projection(deep_map: CollapsedMap, X: Views, generator: torch.Generator
 
 def fit_mixing(matrix: Tensor, samples: TuningSet, best: BestSoFar, generator: torch.Generator) -> Tensor | None:
     """A with a lower held-out error of U A, by small steps from the identity; None if there is none."""
-    features, held_out = samples.features(matrix)
+    features, held_out = samples.features(matrix), samples.held_out.features(matrix)
     n_components = features.shape[1]
 
     def gradient(mixing: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def fit_mixing(matrix: Tensor, samples: TuningSet, best: BestSoFar, generator: t
         return features[rows].T @ error_gradient(features[rows] @ mixing, gram)
 
     def error(mixing: Tensor) -> float:
-        return held_out_error(held_out @ mixing, samples.held_out_gram)
+        return held_out_error(held_out @ mixing, samples.held_out.gram)
 
     start = torch.eye(n_components, dtype=features.dtype, device=features.device)
     step_size = STEP_SIZE / n_components**0.5

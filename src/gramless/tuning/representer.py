@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gramless.dkn import DeepKernel, Layer
+from gramless.dkn import DeepKernel
+from gramless.network import Layer
 from gramless.tuning import backprop
 
 UNITS_AT_ONCE = 8  # sums over the elementary kernels for so many units: one pass over memory, and little of it

@@ -30,7 +30,7 @@ def tune_filter(deep_map: CollapsedMap, X: Views, generator: torch.Generator) ->
     2 batch^2 n_components.
     """
     samples = gather(deep_map, X, generator)
-    best = BestSoFar(samples.error(deep_map.projection.matrix))
+    best = BestSoFar(samples.held_out.error(deep_map.projection.matrix))
     gains = fit_gains(deep_map.projection.matrix, samples, best, generator)
     projection = deep_map.projection if gains is None else apply_gains(deep_map.projection, gains)
     return conclude(deep_map, projection, samples, best)
@@ -38,7 +38,7 @@ def tune_filter(deep_map: CollapsedMap, X: Views, generator: torch.Generator) ->
 
 def fit_gains(matrix: Tensor, samples: TuningSet, best: BestSoFar, generator: torch.Generator) -> Tensor | None:
     """Gains of the columns of U, by steps of their logarithms; None if none lowers the held-out error."""
-    features, held_out = samples.features(matrix)
+    features, held_out = samples.features(matrix), samples.held_out.features(matrix)
 
     def gradient(log_gains: Tensor) -> Tensor:
         rows, gram = samples.batch(generator)
@@ -46,7 +46,7 @@ def fit_gains(matrix: Tensor, samples: TuningSet, best: BestSoFar, generator: to
         return (error_gradient(phi, gram) * phi).sum(0)
 
     def error(log_gains: Tensor) -> float:
-        return held_out_error(held_out * log_gains.exp(), samples.held_out_gram)
+        return held_out_error(held_out * log_gains.exp(), samples.held_out.gram)
 
     start = features.new_zeros(features.shape[1])
     log_gains = descend(

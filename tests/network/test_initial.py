@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.dkn import initial_weights, spread_gains
+from gramless.network import initial_weights, spread_gains
 
 WIDTHS, GAINS = (4, 3, 2, 1), (1.0, 2.0, 5.0)
 

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.dkn.activations import Activation
 from gramless.errors import DataError
+from gramless.network.activations import Activation
 
 CPU_PAIRS = 4096  # pairs at a time: the hidden values of a chunk stay in the processor's cache
 GPU_PAIRS = 1 << 20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gramless.dkn.activations import NAMED, CustomActivation, Power, Sinh, Tanh, make_activation
+from gramless.network.activations import NAMED, CustomActivation, Power, Sinh, Tanh, make_activation
 from tests.contracts.activations import ActivationCase, ActivationContract, PsdActivationContract
 
 NAMED_FORMULAS = {

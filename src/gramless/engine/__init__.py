@@ -1,0 +1,23 @@
+"""Evaluating networks at the speed of the machine, within a memory budget."""
+
+from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
+from gramless.engine.matrix import kernel_matrix, response_blocks
+from gramless.engine.passes import network_gradients, network_values
+from gramless.engine.plan import Plan, compute_budget, make_plan
+from gramless.engine.precision import Precision
+from gramless.engine.streaming import RowSink
+
+__all__ = [
+    "Evaluator",
+    "Plan",
+    "Precision",
+    "RowSink",
+    "compute_budget",
+    "kernel_matrix",
+    "make_evaluator",
+    "make_plan",
+    "network_gradients",
+    "network_values",
+    "on_view",
+    "response_blocks",
+]

@@ -1,0 +1,48 @@
+"""Which fused evaluator there is for a network, a type and a device; None where the reference has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from types import ModuleType
+
+import torch
+
+from gramless.engine.program import DenseLayer, Function
+from gramless.network import Layer
+from gramless.network.activations import Activation, Exp, Identity, Power, Sinh, Tanh
+
+FUNCTIONS: dict[type[Activation], Function] = {
+    Identity: Function.IDENTITY,
+    Tanh: Function.TANH,
+    Sinh: Function.SINH,
+    Exp: Function.EXP,
+    Power: Function.POLYNOMIAL,
+}
+
+
+def find_backend(layers: Sequence[Layer], dtype: torch.dtype, device: torch.device) -> ModuleType | None:
+    """The fused evaluators: float32, and activations that they know. A function of the user's own is not among them."""
+    if dtype != torch.float32 or any(type(layer.activation) not in FUNCTIONS for layer in layers):
+        return None
+    if device.type == "cpu":
+        from gramless.engine import cpu  # here, since it compiles
+
+        return cpu
+    if device.type == "cuda" and find_spec("triton") is not None:
+        from gramless.engine import cuda  # Triton is there only where CUDA is
+
+        return cuda
+    return None
+
+
+def dense_layers(layers: Sequence[Layer], device: torch.device) -> list[DenseLayer]:
+    """Layers as the fused evaluators take them."""
+    return [
+        DenseLayer(
+            layer.weights.to(device=device, dtype=torch.float32).contiguous(),
+            FUNCTIONS[type(layer.activation)],
+            layer.activation.coefficients if isinstance(layer.activation, Power) else (),
+        )
+        for layer in layers
+    ]

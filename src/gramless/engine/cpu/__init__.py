@@ -1,0 +1,23 @@
+"""The evaluators on the CPU: Numba, with explicit vectors."""
+
+from gramless.engine.cpu.gradient import backward
+from gramless.engine.cpu.moments import moments
+from gramless.engine.cpu.network import elementary_values, evaluate, forward
+from gramless.engine.cpu.statistics import (
+    chi_square_distances,
+    city_block_distances,
+    minimum_sums,
+    minimum_sums_of_codes,
+)
+
+__all__ = [
+    "backward",
+    "chi_square_distances",
+    "city_block_distances",
+    "elementary_values",
+    "evaluate",
+    "forward",
+    "minimum_sums",
+    "minimum_sums_of_codes",
+    "moments",
+]

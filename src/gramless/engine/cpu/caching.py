@@ -1,0 +1,42 @@
+"""Compile with Numba, and keep the machine code on disk until any file of this package changes.
+
+Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code.
+But the cache's key has the contents of a function's closure: a digest of the package's sources is put there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any
+
+from numba import njit
+
+
+def _digest_of_sources() -> str:
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+_SOURCES = CellType(_digest_of_sources())
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as parallel machine code, cached on disk; for the functions that Python calls."""
+    assert isinstance(function, FunctionType)
+    code = function.__code__
+    keyed = FunctionType(
+        code.replace(co_freevars=(*code.co_freevars, "digest_of_sources")),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        (*(function.__closure__ or ()), _SOURCES),
+    )
+    keyed.__qualname__, keyed.__doc__ = function.__qualname__, function.__doc__
+    keyed.__module__ = function.__module__
+    dispatcher: Callable[..., Any] = njit(parallel=True, cache=True)(keyed)
+    return dispatcher

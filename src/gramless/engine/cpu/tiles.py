@@ -1,0 +1,216 @@
+"""What is done to a tile of pairs: vector functions for Numba code.
+
+A tile is a C-contiguous float32 array (some rows, width) that stays in the nearest caches, with a width that is a
+multiple of TILE. Arguments are addresses and counts; functions work in place unless they name an `out`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import cgutils
+
+from gramless.engine.cpu import functions
+from gramless.engine.cpu.intrinsics import vector_function
+from gramless.engine.cpu.target import LANES, LONG_VECTORS
+from gramless.engine.cpu.vectors import VectorCode, integer, ir
+
+TILE = 64  # pairs; a multiple of GROUP
+AT_ONCE = 4  # vectors handled together: one alone would wait for its own results
+GROUP = AT_ONCE * LANES
+UNITS = 4 if LONG_VECTORS else 2  # times AT_ONCE totals, in 32 or 16 registers
+
+
+@vector_function
+def affine(
+    code: VectorCode,
+    statistic: int,
+    shift: int,
+    gain: int,
+    out: int,
+    count: int,
+    slope: float,
+    own_shift: float,
+    own_gain: float,
+) -> None:
+    """out = (slope statistic + own_shift + shift) own_gain gain, for `count` pairs of one sample with others."""
+    builder = code.builder
+    slopes, own_shifts, own_gains = code.splat(slope), code.splat(own_shift), code.splat(own_gain)
+
+    def put(at: Any, mask: Any = None) -> None:
+        shifts = builder.fadd(own_shifts, code.load(shift, at, mask))  # first: they are what cancels the statistic
+        values = code.multiply_add(slopes, code.load(statistic, at, mask), shifts)
+        values = builder.fmul(builder.fmul(values, own_gains), code.load(gain, at, mask))
+        code.store(values, out, at, mask)
+
+    _everywhere(code, count, put)
+
+
+@vector_function
+def rescale(code: VectorCode, factor: int, values: int, count: int, own_factor: float) -> None:
+    """values = values own_factor factor, for `count` pairs of one sample with others."""
+    own_factors = code.splat(own_factor)
+
+    def put(at: Any, mask: Any = None) -> None:
+        scaled = code.builder.fmul(code.load(values, at, mask), own_factors)
+        code.store(code.builder.fmul(scaled, code.load(factor, at, mask)), values, at, mask)
+
+    _everywhere(code, count, put)
+
+
+@vector_function
+def scale_to(code: VectorCode, values: int, out: int, count: int, factor: float) -> None:
+    """out = factor values, for `count` numbers."""
+    factors = code.splat(factor)
+
+    def put(at: Any, mask: Any = None) -> None:
+        code.store(code.builder.fmul(code.load(values, at, mask), factors), out, at, mask)
+
+    _everywhere(code, count, put)
+
+
+def _everywhere(code: VectorCode, count: Any, put: Any) -> None:
+    with code.vectors(count) as at:
+        put(at)
+    with code.rest(count) as (at, mask):
+        put(at, mask)
+
+
+@vector_function
+def power(code: VectorCode, values: int, count: int, degree: int) -> None:
+    """values^degree, by degree - 1 products."""
+    with code.vectors(count) as at:
+        value = code.load(values, at)
+        product = cgutils.alloca_once(code.builder, code.type)
+        code.builder.store(value, product)
+        with cgutils.for_range(code.builder, code.builder.sub(degree, integer(1))):
+            code.builder.store(code.builder.fmul(code.builder.load(product), value), product)
+        code.store(code.builder.load(product), values, at)
+
+
+@vector_function
+def decaying_exp(code: VectorCode, values: int, count: int) -> None:
+    """exp(min(values, 0))."""
+    with code.vectors(count) as at:
+        code.store(functions.exp(code, code.minimum(code.load(values, at), code.constant(0.0))), values, at)
+
+
+@vector_function
+def arc_cosine_0(code: VectorCode, values: int, count: int) -> None:
+    with code.vectors(count) as at:
+        code.store(functions.arc_cosine_kernel(code, code.load(values, at), 0), values, at)
+
+
+@vector_function
+def arc_cosine_1(code: VectorCode, values: int, count: int) -> None:
+    with code.vectors(count) as at:
+        code.store(functions.arc_cosine_kernel(code, code.load(values, at), 1), values, at)
+
+
+@vector_function
+def arc_cosine_2(code: VectorCode, values: int, count: int) -> None:
+    with code.vectors(count) as at:
+        code.store(functions.arc_cosine_kernel(code, code.load(values, at), 2), values, at)
+
+
+@vector_function
+def tanh(code: VectorCode, values: int, count: int) -> None:
+    with cgutils.for_range(code.builder, code.builder.udiv(count, integer(GROUP))) as loop:
+        at = _group(code, loop.index)
+        for place, value in zip(at, functions.tanh(code, [code.load(values, place) for place in at]), strict=True):
+            code.store(value, values, place)
+
+
+@vector_function
+def sinh(code: VectorCode, values: int, count: int) -> None:
+    with code.vectors(count) as at:
+        code.store(functions.sinh(code, code.load(values, at)), values, at)
+
+
+@vector_function
+def exp(code: VectorCode, values: int, count: int) -> None:
+    with code.vectors(count) as at:
+        code.store(functions.exp(code, code.load(values, at)), values, at)
+
+
+@vector_function
+def polynomial(code: VectorCode, values: int, count: int, coefficients: int, n_coefficients: int) -> None:
+    """c_0 + c_1 values + c_2 values^2 + ..., by Horner's rule."""
+    builder = code.builder
+    with code.vectors(count) as at:
+        value = code.load(values, at)
+        sum_ = cgutils.alloca_once(builder, code.type)
+        builder.store(code.constant(0.0), sum_)
+        with cgutils.for_range(builder, n_coefficients) as loop:
+            place = builder.sub(builder.sub(n_coefficients, integer(1)), loop.index)
+            coefficient = code.splat(code.load_scalar(coefficients, place))
+            builder.store(code.multiply_add(builder.load(sum_), value, coefficient), sum_)
+        code.store(builder.load(sum_), values, at)
+
+
+@vector_function
+def tanh_rate(code: VectorCode, outputs: int, out: int, count: int) -> None:
+    """out = tanh' where tanh is `outputs`: 1 - outputs^2."""
+    one = code.constant(1.0)
+    with code.vectors(count) as at:
+        output = code.load(outputs, at)
+        rate = code.builder.fmul(code.builder.fsub(one, output), code.builder.fadd(one, output))
+        code.store(rate, out, at)
+
+
+@vector_function
+def sinh_rate(code: VectorCode, outputs: int, out: int, count: int) -> None:
+    """out = cosh where sinh is `outputs`: sqrt(1 + outputs^2), which is |outputs| long before that square overflows."""
+    with code.vectors(count) as at:
+        size = code.absolute(code.load(outputs, at))
+        root = code.square_root(code.multiply_add(size, size, code.constant(1.0)))
+        large = code.builder.fcmp_ordered(">", size, code.constant(1e9))
+        code.store(code.builder.select(large, size, root), out, at)
+
+
+@vector_function
+def multiply_by(code: VectorCode, factors: int, values: int, count: int) -> None:
+    """values = factors values."""
+    with code.vectors(count) as at:
+        code.store(code.builder.fmul(code.load(factors, at), code.load(values, at)), values, at)
+
+
+@vector_function
+def products(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int) -> None:
+    """out (UNITS, width) = weights (UNITS, n_inputs) values (n_inputs, width)."""
+    _products(code, weights, values, out, n_inputs, width, UNITS)
+
+
+@vector_function
+def product(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int) -> None:
+    """The same for one unit."""
+    _products(code, weights, values, out, n_inputs, width, 1)
+
+
+def _products(code: VectorCode, weights: Any, values: Any, out: Any, n_inputs: Any, width: Any, n_units: int) -> None:
+    """All n_units AT_ONCE totals stay in registers, while an input's AT_ONCE vectors are loaded once for all units."""
+    builder = code.builder
+    with cgutils.for_range(builder, builder.udiv(width, integer(GROUP))) as loop:
+        at = _group(code, loop.index)
+        totals = [[cgutils.alloca_once(builder, code.type) for _ in at] for _ in range(n_units)]
+        for unit_totals in totals:
+            for total in unit_totals:
+                builder.store(ir.Constant(code.type, None), total)
+        with cgutils.for_range(builder, n_inputs) as inputs:
+            row = builder.mul(inputs.index, width)
+            vectors = [code.load(values, builder.add(row, place)) for place in at]
+            for unit, unit_totals in enumerate(totals):
+                index = builder.add(builder.mul(n_inputs, integer(unit)), inputs.index)
+                weight = code.splat(code.load_scalar(weights, index))
+                for vector, total in zip(vectors, unit_totals, strict=True):
+                    builder.store(code.multiply_add(weight, vector, builder.load(total)), total)
+        for unit, unit_totals in enumerate(totals):
+            row = builder.mul(width, integer(unit))
+            for place, total in zip(at, unit_totals, strict=True):
+                code.store(builder.load(total), out, builder.add(row, place))
+
+
+def _group(code: VectorCode, number: Any) -> list[Any]:
+    """Where the vectors of a group begin."""
+    start = code.builder.mul(number, integer(GROUP))
+    return [code.builder.add(start, integer(v * LANES)) for v in range(AT_ONCE)]

@@ -1,0 +1,149 @@
+"""Write LLVM code that works on vectors, from inside a Numba intrinsic.
+
+Numba's loops become vector instructions only now and then, and never the register tiles that reach the processor's
+peak. The code here is portable LLVM: for a target without vectors this long, LLVM splits them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+
+from gramless.engine.cpu.target import LANES
+
+BIT, I8, I32, I64, F32 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+
+
+def integer(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)
+
+
+class VectorCode:
+    """Code on vectors of one type, added where the builder stands. Addresses and counts are 64-bit integers."""
+
+    def __init__(self, builder: ir.IRBuilder, element: ir.Type = F32, lanes: int = LANES) -> None:
+        self.builder, self.element, self.lanes = builder, element, lanes
+        self.type = ir.VectorType(element, lanes)
+        self.size = 4 if element in (F32, I32) else element.width // 8
+        self._short = f"v{lanes}f32" if element is F32 else f"v{lanes}i{element.width}"
+
+    def constant(self, value: float) -> ir.Constant:
+        """The same number in all lanes."""
+        exact: float | int = float(np.float32(value)) if self.element is F32 else int(value)
+        return ir.Constant(self.type, [exact] * self.lanes)
+
+    def splat(self, scalar: Any) -> Any:
+        undefined = ir.Constant(self.type, ir.Undefined)
+        first = self.builder.insert_element(undefined, scalar, ir.Constant(I32, 0))
+        return self.builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, self.lanes), None))
+
+    def pointer(self, base: Any, index: Any, kind: ir.Type) -> Any:
+        offset = self.builder.mul(index, integer(self.size))
+        return self.builder.inttoptr(self.builder.add(base, offset), kind.as_pointer())
+
+    def load(self, base: Any, index: Any, mask: Any = None) -> Any:
+        """The vector at base[index], with zeros where the mask is off."""
+        pointer = self.pointer(base, index, self.type)
+        if mask is None:
+            return self.builder.load(pointer, align=self.size)
+        name = f"llvm.masked.load.{self._short}.p0"
+        zeros = ir.Constant(self.type, None)
+        return self.call(name, self.type, pointer, ir.Constant(I32, self.size), mask, zeros)
+
+    def store(self, vector: Any, base: Any, index: Any, mask: Any = None) -> None:
+        pointer = self.pointer(base, index, self.type)
+        if mask is None:
+            self.builder.store(vector, pointer, align=self.size)
+        else:
+            name = f"llvm.masked.store.{self._short}.p0"
+            self.call(name, ir.VoidType(), vector, pointer, ir.Constant(I32, self.size), mask)
+
+    def load_scalar(self, base: Any, index: Any) -> Any:
+        return self.builder.load(self.pointer(base, index, self.element), align=self.size)
+
+    def first(self, count: Any) -> Any:
+        """The mask whose first `count` lanes are on."""
+        wide = VectorCode(self.builder, I32, self.lanes)
+        position = ir.Constant(wide.type, list(range(self.lanes)))
+        return self.builder.icmp_signed("<", position, wide.splat(self.builder.trunc(count, I32)))
+
+    @contextmanager
+    def vectors(self, count: Any) -> Iterator[Any]:
+        """Loop over the positions of the full vectors among `count` numbers."""
+        with cgutils.for_range(self.builder, self.builder.udiv(count, integer(self.lanes))) as loop:
+            yield self.builder.mul(loop.index, integer(self.lanes))
+
+    @contextmanager
+    def rest(self, count: Any) -> Iterator[tuple[Any, Any]]:
+        """If `count` leaves some numbers after the full vectors: their position and their mask."""
+        left = self.builder.urem(count, integer(self.lanes))
+        with self.builder.if_then(self.builder.icmp_unsigned(">", left, integer(0)), likely=False):
+            yield self.builder.sub(count, left), self.first(left)
+
+    def call(self, name: str, kind: ir.Type, *arguments: Any, fastmath: Sequence[str] = ()) -> Any:
+        signature = ir.FunctionType(kind, [argument.type for argument in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, signature, name)
+        return self.builder.call(function, arguments, fastmath=fastmath)
+
+    def sums(self, vectors: Sequence[Any]) -> Any:
+        """A vector with the sum of each vector's lanes, by halving all at once: far fewer steps than one by one.
+
+        First, pairs of vectors become one, in which each has half of the lanes; then the parts are halved to one lane.
+        """
+        add = self.builder.fadd if self.element is F32 else self.builder.add
+        n_parts = 1
+        parts = list(vectors)
+        while len(parts) > 1:
+            parts += [ir.Constant(self.type, None)] * (len(parts) % 2)
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [add(*self._halves(first, second, self.lanes, 2 * n_parts)) for first, second in pairs]
+            n_parts *= 2
+        total, lanes = parts[0], self.lanes
+        while lanes > n_parts:
+            total = add(*self._halves(total, total, lanes, n_parts))
+            lanes //= 2
+        return total
+
+    def _halves(self, first: Any, second: Any, lanes: int, n_parts: int) -> list[Any]:
+        """The front halves, and the rear halves, of the equal parts of two vectors, as many as wanted."""
+        n_in_first = n_parts // 2 if first is not second else n_parts
+        half = lanes // n_in_first // 2
+        starts = [part * 2 * half for part in range(n_parts)]  # lanes of the second vector count on from the first's
+        kind = ir.VectorType(I32, n_parts * half)
+        return [
+            self.builder.shuffle_vector(
+                first, second, ir.Constant(kind, [start + rear + k for start in starts for k in range(half)])
+            )
+            for rear in (0, half)
+        ]
+
+    def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
+        """a b + c, with one rounding where the target has that: llvm.fma would be a call per lane elsewhere."""
+        return self.call(f"llvm.fmuladd.{self._short}", self.type, a, b, c)
+
+    def square_root(self, x: Any) -> Any:
+        return self.call(f"llvm.sqrt.{self._short}", self.type, x)
+
+    def absolute(self, x: Any) -> Any:
+        return self.call(f"llvm.fabs.{self._short}", self.type, x)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
+
+    def clip(self, x: Any, low: float, high: float) -> Any:
+        return self.maximum(self.minimum(x, self.constant(high)), self.constant(low))
+
+    def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
+        """c_0 + c_1 x + c_2 x^2 + ..."""
+        value = self.constant(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            value = self.multiply_add(value, x, self.constant(coefficient))
+        return value

@@ -1,0 +1,15 @@
+"""The fused evaluators on CUDA tensors, in Triton: the only package that imports it."""
+
+from gramless.engine.cuda.given_values import backward, forward
+from gramless.engine.cuda.network import elementary_values, evaluate
+from gramless.engine.cuda.statistics import chi_square_distances, city_block_distances, minimum_sums
+
+__all__ = [
+    "backward",
+    "chi_square_distances",
+    "city_block_distances",
+    "elementary_values",
+    "evaluate",
+    "forward",
+    "minimum_sums",
+]

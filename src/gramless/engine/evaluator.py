@@ -1,0 +1,196 @@
+"""kappa(x, z) between any samples x and fixed samples z: what can be prepared of z is prepared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gramless.engine.backends import dense_layers, find_backend
+from gramless.engine.forms import Form, fine_enough
+from gramless.engine.pair_statistics import Statistic
+from gramless.engine.precision import Precision
+from gramless.engine.program import Elementary, Sides
+from gramless.engine.samples import SampleBlock, sample_block
+from gramless.engine.statistics import StatisticColumns, prepare_columns
+from gramless.errors import DataError
+from gramless.kernels import Kernel
+from gramless.network import Layer, ViewKernel, forward
+from gramless.views import Views
+
+
+class Evaluator(Protocol):
+    """Kernel values between a block of samples and the fixed ones, on the device that it was made for."""
+
+    def values(self, X: Views) -> Tensor: ...  # (n, m)
+
+    def elementary(self, X: Views) -> Tensor: ...  # (n_kernels, n, m)
+
+
+def make_evaluator(
+    inputs: Sequence[ViewKernel],
+    layers: Sequence[Layer],
+    scale: float,
+    Z: Views,
+    dtype: torch.dtype,
+    device: torch.device,
+    precision: Precision = Precision.FLOAT32,
+) -> Evaluator:
+    """The fused evaluator where there is one, or the reference."""
+    if find_backend(layers, dtype, device) is None:
+        return ReferenceEvaluator(inputs, layers, scale, Z, dtype, device)
+    return FusedEvaluator(inputs, layers, scale, Z, device, precision)
+
+
+class ReferenceEvaluator:
+    """Plain PyTorch: every elementary kernel by its own formula, then the layers, a chunk of pairs at a time."""
+
+    def __init__(
+        self,
+        inputs: Sequence[ViewKernel],
+        layers: Sequence[Layer],
+        scale: float,
+        Z: Views,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self._inputs, self._layers, self._scale = inputs, layers, scale
+        self._dtype, self._device = dtype, device
+        self._columns = {view: Z.tensor(view, dtype, device) for view in _views(inputs)}
+        self._n_columns = len(Z)
+
+    def values(self, X: Views) -> Tensor:
+        return forward(self._layers, self.elementary(X)).mul_(self._scale)
+
+    def elementary(self, X: Views) -> Tensor:
+        rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
+        values = torch.empty(len(self._inputs), len(X), self._n_columns, dtype=self._dtype, device=self._device)
+        for q, entry in enumerate(self._inputs):
+            values[q] = on_view(entry, entry.kernel.pairwise, rows[entry.view], self._columns[entry.view])
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Which planes there are, how kernels follow from them, and the columns' part in it."""
+
+    planes: list[tuple[str, Statistic, Kernel | None]]  # view, statistic, and the kernel of a GIVEN one
+    elementary: Elementary
+    columns: Sides
+
+
+class FusedEvaluator:
+    """Pair statistics view by view, then kernels, layers and activations in one pass over them.
+
+    Per pair: the statistics' multiply-adds or minima, n_planes values written and read, and n_kernels n_units
+    multiply-adds; nothing of size n_kernels n m or n_units n m is in memory.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[ViewKernel],
+        layers: Sequence[Layer],
+        scale: float,
+        Z: Views,
+        device: torch.device,
+        precision: Precision,
+    ) -> None:
+        self._inputs, self._scale, self._device, self._precision = inputs, scale, device, precision
+        self._backend: Any = find_backend(layers, torch.float32, device)
+        self._layers = dense_layers(layers, device)
+        self._n_columns = len(Z)
+        self._columns: dict[str, SampleBlock] = {}
+        for view in _views(inputs):
+            z = Z.tensor(view, torch.float32, device)
+            self._columns[view] = sample_block(z, z.mean(0))
+        self._check_domains(self._columns)
+        self._programs: dict[tuple[Statistic, ...], Program] = {}
+        self._prepared: dict[tuple[str, Statistic], StatisticColumns] = {}
+
+    def values(self, X: Views) -> Tensor:
+        program, planes, rows = self._planes(X)
+        output = torch.empty(planes.shape[1:], device=self._device)
+        arguments = (program.elementary, rows, program.columns, self._layers, self._scale)
+        if self._device.type == "cuda":
+            return self._backend.evaluate(planes, *arguments, output, precision=self._precision.value)
+        self._backend.evaluate(planes.numpy(), *arguments, output.numpy())
+        return output
+
+    def elementary(self, X: Views) -> Tensor:
+        program, planes, rows = self._planes(X)
+        output = torch.empty(len(self._inputs), *planes.shape[1:], device=self._device)
+        if self._device.type == "cuda":
+            return self._backend.elementary_values(planes, program.elementary, rows, program.columns, output)
+        self._backend.elementary_values(planes.numpy(), program.elementary, rows, program.columns, output.numpy())
+        return output
+
+    def _planes(self, X: Views) -> tuple[Program, Tensor, Sides]:
+        """The statistics of all pairs, (n_planes, n, m), and the rows' numbers."""
+        blocks = {
+            view: sample_block(X.tensor(view, torch.float32, self._device), columns.centre)
+            for view, columns in self._columns.items()
+        }
+        self._check_domains(blocks)
+        forms = [fine_enough(entry.kernel, blocks[entry.view], self._columns[entry.view]) for entry in self._inputs]
+        program = self._program(tuple(form.statistic for form in forms), forms)
+        planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
+        for plane, (view, statistic, kernel) in zip(planes, program.planes, strict=True):
+            if kernel is None:
+                self._prepare(view, statistic).fill(plane, blocks[view])
+            else:
+                entry = ViewKernel(view, kernel)
+                plane.copy_(on_view(entry, kernel.pairwise, blocks[view].x, self._columns[view].x))
+        return program, planes, self._sides(forms, blocks)
+
+    def _prepare(self, view: str, statistic: Statistic) -> StatisticColumns:
+        key = (view, statistic)
+        if key not in self._prepared:
+            columns = self._columns[view]
+            self._prepared[key] = prepare_columns(statistic, columns, self._backend, self._precision)
+        return self._prepared[key]
+
+    def _program(self, statistics: tuple[Statistic, ...], forms: list[Form]) -> Program:
+        """The program of these forms, which their statistics tell apart."""
+        if statistics in self._programs:
+            return self._programs[statistics]
+        planes: list[tuple[str, Statistic, Kernel | None]] = []
+        plane_of = []
+        for entry, statistic in zip(self._inputs, statistics, strict=True):
+            plane = (entry.view, statistic, entry.kernel if statistic is Statistic.GIVEN else None)
+            if plane[2] is not None or plane not in planes:
+                planes.append(plane)
+            plane_of.append(len(planes) - 1 if plane[2] is not None else planes.index(plane))
+        elementary = Elementary(
+            np.array([form.operation for form in forms], dtype=np.int32),
+            np.array(plane_of, dtype=np.int32),
+            np.array([form.degree for form in forms], dtype=np.int32),
+            np.array([form.slope for form in forms], dtype=np.float32),
+        )
+        made = self._programs[statistics] = Program(planes, elementary, self._sides(forms, self._columns))
+        return made
+
+    def _sides(self, forms: list[Form], blocks: dict[str, SampleBlock]) -> Sides:
+        numbers = [form.numbers(blocks[entry.view]) for form, entry in zip(forms, self._inputs, strict=True)]
+        return Sides(*(torch.stack(part) for part in zip(*numbers, strict=True)))
+
+    def _check_domains(self, blocks: dict[str, SampleBlock]) -> None:
+        for view in blocks:
+            domains = {entry.kernel.domain: entry for entry in self._inputs if entry.view == view}
+            for domain, entry in domains.items():
+                on_view(entry, lambda low, d=domain, e=entry: d.check(low, e.kernel.name), blocks[view].minimum)
+
+
+def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *tensors: Tensor) -> Any:
+    """What goes wrong on a view is said with its name."""
+    try:
+        return evaluate(*tensors)
+    except DataError as error:
+        raise DataError(f"view {entry.view!r}: {error}") from error
+
+
+def _views(inputs: Sequence[ViewKernel]) -> list[str]:
+    return list(dict.fromkeys(entry.view for entry in inputs))

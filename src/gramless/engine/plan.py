@@ -1,0 +1,193 @@
+"""What will be computed, in which blocks, at what cost and with how much memory: known before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isqrt
+
+import torch
+
+from gramless.budget import readable, resolve_budget, row_blocks
+from gramless.engine.backends import find_backend
+from gramless.engine.forms import form_of
+from gramless.engine.pair_statistics import Statistic
+from gramless.engine.precision import Precision
+from gramless.network import Layer, ViewKernel
+from gramless.views import Layout
+
+CPU_BLOCK_BYTES = 16 << 20  # of statistics at a time: they stay in the processor's cache until they are combined
+GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing beside doing it
+STREAMED_BLOCK_BYTES = 256 << 20  # from host memory: small enough that copying and computing overlap
+REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
+PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once for all blocks of rows
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass over a block: what it computes, and its operations per pair of samples."""
+
+    what: str
+    operations: float
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Blocks of rows against tiles of columns; every step runs on one such block before the next begins.
+
+    `steps` count operations per pair, `row_steps` per row.
+    """
+
+    evaluator: str
+    n_rows: int
+    n_columns: int
+    rows_per_block: int
+    columns_per_block: int
+    symmetric: bool
+    keep_columns: bool
+    steps: tuple[Step, ...]
+    row_steps: tuple[Step, ...]
+    block_bytes: int
+    result_bytes: int
+
+    @property
+    def operations(self) -> float:
+        pairs = self.n_rows * self.n_columns / (2 if self.symmetric else 1)
+        return pairs * sum(s.operations for s in self.steps) + self.n_rows * sum(s.operations for s in self.row_steps)
+
+    def row_blocks(self) -> Iterator[slice]:
+        return row_blocks(self.n_rows, 1, self.rows_per_block)
+
+    def column_blocks(self) -> Iterator[slice]:
+        return row_blocks(self.n_columns, 1, self.columns_per_block)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{self.n_rows:,} x {self.n_columns:,} pairs of samples, {self.evaluator}",
+            f"in blocks of {self.rows_per_block:,} x {self.columns_per_block:,}"
+            + (", upper triangle only" if self.symmetric else ""),
+        ]
+        width = max(len(step.what) for step in self.steps + self.row_steps)
+        lines += [f"  {step.what:<{width}}  {step.operations:>10,.0f} operations per pair" for step in self.steps]
+        lines += [f"  {step.what:<{width}}  {step.operations:>10,.0f} operations per sample" for step in self.row_steps]
+        lines.append(
+            f"{self.operations / 1e9:,.1f} billion operations; {readable(self.block_bytes)} of memory at most, "
+            f"beside {readable(self.result_bytes)} for the result"
+        )
+        return "\n".join(lines)
+
+
+def compute_budget(memory_budget: int | str | None, device: torch.device) -> int:
+    """Bytes that may be used at once where it is computed; by default a quarter of what is free there."""
+    if memory_budget is None and device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0] // 4
+    return resolve_budget(memory_budget)
+
+
+def make_plan(
+    inputs: Sequence[ViewKernel],
+    layers: Sequence[Layer],
+    layout: Layout,
+    n_rows: int,
+    n_columns: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    budget: int,
+    *,
+    precision: Precision = Precision.FLOAT32,
+    n_components: int | None = None,
+    symmetric: bool = False,
+    streamed: bool = False,
+) -> Plan:
+    """Blocks as large as caches and the budget allow; with `n_components`, rows are projected as well.
+
+    `streamed` rows come from host memory to a GPU.
+
+    Memory of a block of b rows and c columns: 2 (b + c) features (dense, and centred), c of them for all columns where
+    a `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values per plane.
+    """
+    backend = find_backend(layers, dtype, device)
+    size, width = dtype.itemsize, sum(layout.values())
+    if backend is None:
+        n_planes, evaluator, steps = len(inputs) + REFERENCE_VALUES, "plain PyTorch", _reference_steps(inputs, layout)
+    else:
+        planes = _planes(inputs)
+        coded = precision is Precision.CODES and any(statistic is Statistic.MINIMUM for _, statistic in planes)
+        n_planes = len(planes) + 1 + coded
+        evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {precision.value})"
+        steps = _fused_steps(inputs, planes, layout)
+    steps += tuple(
+        Step(f"layer of {layer.n_units} x {layer.n_inputs}, {layer.activation.name}", 2.0 * layer.weights.numel())
+        for layer in layers
+    )
+    per_sample = size * (2 * width + 3 * len(inputs))
+    projection = size * n_columns * n_components if n_components else 0
+    responses = size * (n_columns if n_components else 0)
+    keep = per_sample * n_columns <= budget // PREPARED_SHARE
+    cache = CPU_BLOCK_BYTES
+    if device.type == "cuda":
+        cache = STREAMED_BLOCK_BYTES if streamed else GPU_BLOCK_BYTES
+    room = max(budget // 2 - projection - (per_sample * n_columns if keep else 0), 1)
+    rows, columns = _block_shape(
+        n_rows, n_columns, n_planes * size, per_sample, responses, min(cache, room), room, symmetric
+    )
+    held = per_sample * (n_columns if keep else columns) + projection
+    row_steps = (
+        (Step(f"projection to {n_components} components", 2.0 * n_columns * n_components),) if n_components else ()
+    )
+    return Plan(
+        evaluator,
+        n_rows,
+        n_columns,
+        rows,
+        columns,
+        symmetric,
+        keep,
+        steps,
+        row_steps,
+        held + rows * (per_sample + responses) + n_planes * size * rows * columns,
+        size * n_rows * (n_components or n_columns),
+    )
+
+
+def _block_shape(
+    n: int, m: int, pair_bytes: int, sample_bytes: int, response_bytes: int, cache: int, room: int, symmetric: bool
+) -> tuple[int, int]:
+    """Rows and columns of a block: all columns if a few dozen rows still fit, or a square."""
+    side = max(1, min(isqrt(cache // pair_bytes), room // (4 * sample_bytes)))
+    if symmetric:
+        return min(side, n), min(side, n)
+    columns = min(m, max(side, cache // (pair_bytes * FEW_ROWS)), max(1, room // (4 * sample_bytes)))
+    rows = min(cache // (pair_bytes * columns), room // (4 * (sample_bytes + response_bytes)))
+    return max(1, min(n, rows)), max(1, columns)
+
+
+FEW_ROWS = 32  # under which a block is cut by columns too
+
+
+def _planes(inputs: Sequence[ViewKernel]) -> list[tuple[str, Statistic]]:
+    found: list[tuple[str, Statistic]] = []
+    for entry in inputs:
+        plane = (entry.view, form_of(entry.kernel).statistic)
+        if plane not in found or plane[1] is Statistic.GIVEN:
+            found.append(plane)
+    return found
+
+
+def _fused_steps(inputs: Sequence[ViewKernel], planes: list[tuple[str, Statistic]], layout: Layout) -> tuple[Step, ...]:
+    steps = []
+    for view, statistic in planes:
+        shared = [e.kernel.name for e in inputs if e.view == view and form_of(e.kernel).statistic is statistic]
+        what = f"{view}: {statistic.value} for {', '.join(shared)}"
+        steps.append(Step(what, float(statistic.operations_per_feature * layout[view])))
+    return tuple(steps)
+
+
+def _reference_steps(inputs: Sequence[ViewKernel], layout: Layout) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            f"{entry.view}: {entry.kernel.name}",
+            float(form_of(entry.kernel).statistic.operations_per_feature * layout[entry.view]),
+        )
+        for entry in inputs
+    )

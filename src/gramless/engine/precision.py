@@ -1,0 +1,30 @@
+"""How exactly the engine computes: what it gives up for speed, if anything."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import torch
+
+
+class Precision(Enum):
+    """float32 everywhere, or something faster in the places where most of the time goes."""
+
+    FLOAT32 = "float32"
+    TF32 = "tf32"  # GPU: matrix products with 10-bit mantissas
+    BF16 = "bf16"  # GPU: matrix products with 7-bit mantissas
+    CODES = "codes"  # CPU: sums of minima on 8-bit codes of the features
+
+    @classmethod
+    def of(cls, name: str, device: torch.device) -> Precision:
+        """The precision by its name, if the device has it."""
+        if name not in cls._value2member_map_:
+            raise ValueError(f"precision={name!r}: give one of {', '.join(repr(p.value) for p in cls)}.")
+        precision = cls(name)
+        offered = (cls.FLOAT32, cls.CODES) if device.type == "cpu" else (cls.FLOAT32, cls.TF32, cls.BF16)
+        if precision not in offered:
+            raise ValueError(
+                f"precision={name!r} does not exist on {device.type}: there is "
+                f"{' and '.join(repr(p.value) for p in offered)}."
+            )
+        return precision

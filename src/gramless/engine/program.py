@@ -1,0 +1,70 @@
+"""What the fused evaluators run: elementary kernels from pair statistics, then layers, all as plain arrays.
+
+A pair (i, j) of a block has a few statistics T, each computed once and shared by the kernels of its view: the inner
+product, the sum of minima, the city-block distance, the chi-square distance. From them, for every elementary kernel q,
+
+    v = (slope_q T[plane_q, i, j] + shift_qi + shift_qj) gain_qi gain_qj
+    k_q = f_q(v) factor_qi factor_qj
+
+with f_q one of `Operation`, and then the network's layers on (k_q). A sample's part of it, three numbers per kernel, is
+`Sides`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from torch import Tensor
+
+
+class Operation(IntEnum):
+    """f(v) of an elementary kernel."""
+
+    POWER = 0  # v^degree, degree >= 1
+    EXPONENTIAL = 1  # exp(min(v, 0))
+    ARC_COSINE_0 = 2  # of the angle whose cosine is v, clipped to [-1, 1]: 1 - angle / pi
+    ARC_COSINE_1 = 3  # (sin + (pi - angle) cos) / pi
+    ARC_COSINE_2 = 4  # (3 sin cos + (pi - angle) (1 + 2 cos^2)) / pi
+
+
+class Function(IntEnum):
+    """Activation g of a layer."""
+
+    IDENTITY = 0
+    TANH = 1
+    SINH = 2
+    EXP = 3
+    POLYNOMIAL = 4  # c_0 + c_1 t + c_2 t^2 + ...
+
+
+@dataclass(frozen=True, eq=False)
+class Elementary:
+    """Which kernels there are, sample-independent: one entry each."""
+
+    operation: np.ndarray  # (n_kernels,) int32, an Operation
+    plane: np.ndarray  # (n_kernels,) int32, which statistic
+    degree: np.ndarray  # (n_kernels,) int32
+    slope: np.ndarray  # (n_kernels,) float32
+
+    def __len__(self) -> int:
+        return len(self.operation)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The samples' own numbers, (n_kernels, n) float32 each: of the rows or of the columns of a block."""
+
+    shift: Tensor
+    gain: Tensor
+    factor: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class DenseLayer:
+    """g(W k) in float32: W (n_units, n_inputs)."""
+
+    weights: Tensor
+    function: Function
+    coefficients: tuple[float, ...] = ()  # of a POLYNOMIAL

@@ -1,0 +1,91 @@
+"""One statistic of all pairs of a block, from columns that are prepared once."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from gramless.engine.pair_statistics import Statistic
+from gramless.engine.precision import Precision
+from gramless.engine.samples import SampleBlock
+
+LEVELS = 255  # of an 8-bit code
+
+
+class StatisticColumns(Protocol):
+    def fill(self, plane: Tensor, rows: SampleBlock) -> None:
+        """Write the statistic of every pair, (n, m)."""
+
+
+class InnerProducts:
+    """<x, z>, or <x - c, z - c>: one matrix product."""
+
+    def __init__(self, columns: SampleBlock, centred: bool, precision: Precision) -> None:
+        self._centred, self._precision = centred, precision
+        self._transposed = self._operand(columns).T
+
+    def fill(self, plane: Tensor, rows: SampleBlock) -> None:
+        x = self._operand(rows)
+        if self._precision is Precision.BF16:
+            plane.copy_(x @ self._transposed)
+            return
+        allowed = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = self._precision is Precision.TF32
+        try:
+            torch.mm(x, self._transposed, out=plane)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = allowed
+
+    def _operand(self, block: SampleBlock) -> Tensor:
+        x = block.centred if self._centred else block.x
+        return x.bfloat16() if self._precision is Precision.BF16 else x
+
+
+class Featurewise:
+    """A sum over features of a function of two numbers: the backend's own loops."""
+
+    def __init__(self, compute: Any, columns: SampleBlock) -> None:
+        self._compute, self._z = compute, columns.x
+
+    def fill(self, plane: Tensor, rows: SampleBlock) -> None:
+        x = rows.x
+        if plane.is_cuda:
+            self._compute(x, self._z, plane)
+        else:
+            self._compute(x.numpy(), self._z.numpy(), plane.numpy())
+
+
+class CodedMinima:
+    """Sums of minima on 8-bit codes: step times the sum of min(k, k'), k = round(x / step) in 0 ... 255.
+
+    The step is the largest value of the columns over 255. A larger value in a row is cut there, which changes no
+    minimum. Each minimum is off by half a step at most, and rounding up and down evens out over features.
+    """
+
+    def __init__(self, compute: Any, columns: SampleBlock) -> None:
+        self._compute = compute
+        self._step = max(float(columns.x.max()), torch.finfo(torch.float32).tiny) / LEVELS
+        self._codes = self._encode(columns.x)
+
+    def fill(self, plane: Tensor, rows: SampleBlock) -> None:
+        sums = torch.empty(plane.shape, dtype=torch.int32)
+        self._compute(self._encode(rows.x).numpy(), self._codes.numpy(), sums.numpy())
+        torch.mul(sums, self._step, out=plane)
+
+    def _encode(self, x: Tensor) -> Tensor:
+        return (x / self._step).round_().clamp_(0, LEVELS).to(torch.uint8).contiguous()
+
+
+def prepare_columns(statistic: Statistic, columns: SampleBlock, backend: Any, precision: Precision) -> StatisticColumns:
+    if statistic in (Statistic.INNER_PRODUCT, Statistic.CENTRED_PRODUCT):
+        return InnerProducts(columns, statistic is Statistic.CENTRED_PRODUCT, precision)
+    if statistic is Statistic.MINIMUM and precision is Precision.CODES:
+        return CodedMinima(backend.minimum_sums_of_codes, columns)
+    functions = {
+        Statistic.MINIMUM: "minimum_sums",
+        Statistic.CITY_BLOCK: "city_block_distances",
+        Statistic.CHI_SQUARE: "chi_square_distances",
+    }
+    return Featurewise(getattr(backend, functions[statistic]), columns)

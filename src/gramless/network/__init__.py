@@ -1,0 +1,17 @@
+"""What a deep kernel network is made of: elementary kernels on views, layers, activations, and initial weights."""
+
+from gramless.network.activations import Activation, make_activation
+from gramless.network.initial import initial_weights, spread_gains
+from gramless.network.inputs import ViewKernel
+from gramless.network.layer import Layer, forward, unit_values
+
+__all__ = [
+    "Activation",
+    "Layer",
+    "ViewKernel",
+    "forward",
+    "initial_weights",
+    "make_activation",
+    "spread_gains",
+    "unit_values",
+]

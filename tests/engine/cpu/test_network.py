@@ -1,0 +1,201 @@
+"""Fused evaluation against NumPy in float64, kernel by kernel and unit by unit."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramless.engine import cpu
+from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+
+F32 = np.float32
+COEFFICIENTS = (0.5, -1.25, 0.25, 0.125)
+SIDES = ((-0.25, 0.25), (0, 1), (-1, 1))  # shift, gain, factor
+
+
+def function_of(function, t):
+    if function == Function.POLYNOMIAL:
+        return sum(c * t**k for k, c in enumerate(COEFFICIENTS))
+    return {Function.IDENTITY: lambda t: t, Function.TANH: np.tanh, Function.SINH: np.sinh, Function.EXP: np.exp}[
+        function
+    ](t)
+
+
+def operation_of(operation, degree, v):
+    if operation == Operation.POWER:
+        return v**degree
+    if operation == Operation.EXPONENTIAL:
+        return np.exp(np.minimum(v, 0))
+    cos = np.clip(v, -1, 1)
+    angle, sin = np.arccos(cos), np.sqrt(1 - cos**2)
+    return {
+        Operation.ARC_COSINE_0: 1 - angle / np.pi,
+        Operation.ARC_COSINE_1: (sin + (np.pi - angle) * cos) / np.pi,
+        Operation.ARC_COSINE_2: (3 * sin * cos + (np.pi - angle) * (1 + 2 * cos**2)) / np.pi,
+    }[operation]
+
+
+def random_kernels(rng, n_kernels, n_planes, n, m):
+    elementary = Elementary(
+        rng.integers(0, 5, n_kernels).astype(np.int32),
+        rng.integers(0, n_planes, n_kernels).astype(np.int32),
+        rng.integers(1, 5, n_kernels).astype(np.int32),
+        rng.uniform(-0.6, 0.6, n_kernels).astype(F32),
+    )
+    rows, columns = (
+        Sides(*(torch.from_numpy(rng.uniform(low, high, (n_kernels, k)).astype(F32)) for low, high in SIDES))
+        for k in (n, m)
+    )
+    return elementary, rows, columns
+
+
+def random_layers(rng, widths, functions):
+    """Weights small enough for units to stay below 5 through any functions, which would amplify rounding otherwise."""
+    return [
+        DenseLayer(
+            torch.from_numpy(rng.uniform(-0.5, 0.5, (units, inputs)).astype(F32)) / inputs, function, COEFFICIENTS
+        )
+        for inputs, units, function in zip(widths, widths[1:], functions, strict=False)
+    ]
+
+
+def expected_kernels(planes, elementary, rows, columns):
+    values = []
+    for q in range(len(elementary)):
+        (shift, gain, factor), (other_shift, other_gain, other_factor) = (
+            (side.shift[q].double().numpy(), side.gain[q].double().numpy(), side.factor[q].double().numpy())
+            for side in (rows, columns)
+        )
+        v = float(elementary.slope[q]) * planes[elementary.plane[q]].astype(np.float64)
+        v = (v + shift[:, None] + other_shift) * gain[:, None] * other_gain
+        f = operation_of(elementary.operation[q], elementary.degree[q], v)
+        values.append(f * factor[:, None] * other_factor)
+    return np.stack(values)
+
+
+def expected_network(values, layers):
+    for layer in layers:
+        values = function_of(layer.function, np.tensordot(layer.weights.double().numpy(), values, 1))
+    return values[0]
+
+
+sizes = st.one_of(st.integers(1, 70), st.sampled_from([127, 128, 129, 1100]))
+widths = st.lists(st.integers(1, 11), min_size=1, max_size=4)
+many_functions = st.lists(st.sampled_from(list(Function)), min_size=4, max_size=4)
+
+
+@given(sizes, st.integers(1, 40), widths, many_functions, st.integers(0, 999), st.booleans())
+def test_evaluate_at_every_size(m, n, widths, functions, seed, turned):
+    n, m = (m, n) if turned else (n, m)
+    rng = np.random.default_rng(seed)
+    planes = rng.uniform(-1, 1, (3, n, m)).astype(F32)
+    kernels = random_kernels(rng, widths[0], 3, n, m)
+    layers = random_layers(rng, [*widths, 1], functions)
+    out = np.full((n, m), np.nan, F32)
+    cpu.evaluate(planes, *kernels, layers, 1.75, out)
+    np.testing.assert_allclose(
+        out, 1.75 * expected_network(expected_kernels(planes, *kernels), layers), rtol=1e-5, atol=1e-5
+    )
+
+
+@given(sizes, st.integers(1, 40), st.integers(1, 9), st.integers(0, 999))
+def test_elementary_values_at_every_size(m, n, n_kernels, seed):
+    rng = np.random.default_rng(seed)
+    planes = rng.uniform(-1, 1, (2, n, m)).astype(F32)
+    kernels = random_kernels(rng, n_kernels, 2, n, m)
+    out = np.full((n_kernels, n, m), np.nan, F32)
+    cpu.elementary_values(planes, *kernels, out)
+    np.testing.assert_allclose(out, expected_kernels(planes, *kernels), rtol=1e-6, atol=2e-6)
+
+
+@given(st.integers(1, 2100), widths, many_functions, st.integers(0, 999))
+def test_forward_at_every_size(n_pairs, widths, functions, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(-1, 1, (widths[0], n_pairs)).astype(F32)
+    layers = random_layers(rng, [*widths, 1], functions)
+    out = np.full(n_pairs, np.nan, F32)
+    cpu.forward(values, layers, -0.5, out)
+    np.testing.assert_allclose(out, -0.5 * expected_network(values.astype(np.float64), layers), rtol=1e-5, atol=1e-5)
+
+
+def through(function, t):
+    """The network that is nothing but this function."""
+    out = np.empty_like(t)
+    cpu.forward(t[None], [DenseLayer(torch.ones(1, 1), function, COEFFICIENTS)], 1.0, out)
+    return out
+
+
+SIZES = np.concatenate([np.geomspace(1e-37, 1e-3, 5001), np.linspace(1e-3, 20, 50_001), [88.0, 1e5, 1e30]])
+SIGNED = np.concatenate([-SIZES, [0.0], SIZES]).astype(F32)
+
+
+def test_tanh_is_accurate_everywhere():
+    np.testing.assert_allclose(through(Function.TANH, SIGNED), np.tanh(SIGNED.astype(np.float64)), rtol=2e-6)
+
+
+def test_sinh_is_accurate_everywhere():
+    t = np.concatenate([SIGNED[np.abs(SIGNED) <= 20], np.linspace(-89.4, 89.4, 10_001)]).astype(F32)
+    np.testing.assert_allclose(through(Function.SINH, t), np.sinh(t.astype(np.float64)), rtol=2e-6)
+
+
+def test_exp_is_accurate_everywhere():
+    t = np.concatenate([np.linspace(-87.3, 88.72, 100_001), SIGNED[np.abs(SIGNED) <= 80]]).astype(F32)
+    np.testing.assert_allclose(through(Function.EXP, t), np.exp(t.astype(np.float64)), rtol=2e-6)
+
+
+def test_functions_end_where_float32_does():
+    t = np.array([88.73, 89.5, 1e4, np.inf, -104, -1e4, -np.inf], F32)
+    assert through(Function.EXP, t).tolist() == [np.inf] * 4 + [0.0] * 3
+    assert through(Function.SINH, t).tolist()[1:] == [np.inf] * 3 + [-np.inf] * 3
+    assert through(Function.TANH, t[2:]) == pytest.approx([1, 1, -1, -1, -1], rel=1e-6)
+    assert 0 < through(Function.EXP, np.array([-95.0], F32))[0] < 1e-40
+
+
+def kernel_of(operation, t, degree=1):
+    """The elementary kernel that is nothing but this operation."""
+    one = Sides(torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
+    many = Sides(torch.zeros(1, len(t)), torch.ones(1, len(t)), torch.ones(1, len(t)))
+    elementary = Elementary(*(np.array([k], np.int32) for k in (operation, 0, degree)), np.ones(1, F32))
+    out = np.empty((1, 1, len(t)), F32)
+    cpu.elementary_values(t[None, None], elementary, one, many, out)
+    return out[0, 0]
+
+
+@pytest.mark.parametrize("operation", [Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2])
+def test_arc_cosines_are_accurate_everywhere_and_clipped(operation):
+    near_one = 1 - np.geomspace(1e-7, 1, 5001)
+    t = np.concatenate([np.linspace(-1, 1, 50_001), near_one, -near_one, [-7, 7, -np.inf, np.inf]]).astype(F32)
+    exact = operation_of(operation, 1, t.astype(np.float64))
+    np.testing.assert_allclose(kernel_of(operation, t), exact, rtol=0, atol=2e-6)
+
+
+def test_the_decaying_exponential_is_accurate_and_never_above_one():
+    t = np.concatenate([np.linspace(-87.3, 0, 50_001), [1e-3, 5, np.inf, -np.inf]]).astype(F32)
+    np.testing.assert_allclose(kernel_of(Operation.EXPONENTIAL, t), np.exp(np.minimum(t, 0.0, dtype=float)), rtol=2e-6)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 7])
+def test_powers(degree, rng):
+    t = rng.uniform(-3, 3, 77).astype(F32)
+    np.testing.assert_allclose(kernel_of(Operation.POWER, t, degree), t.astype(np.float64) ** degree, rtol=2e-6)
+
+
+def test_a_gaussian_of_a_sample_with_itself_is_exactly_one(rng):
+    """Shifts cancel the statistic exactly, however large it is."""
+    squares = (rng.random(70) * 1e6).astype(F32)
+    elementary = Elementary(*(np.array([k], np.int32) for k in (Operation.EXPONENTIAL, 0, 1)), np.array([2.0], F32))
+    ones = torch.ones(1, 70)
+    sides = Sides(-torch.from_numpy(squares)[None], ones, ones)
+    planes = np.tile(squares, (1, 70, 1))
+    out = np.empty((1, 70, 70), F32)
+    cpu.elementary_values(planes, elementary, sides, sides, out)
+    assert (np.diag(out[0]) == 1).all()
+
+
+def test_layers_that_do_not_fit_are_refused(rng):
+    values, out = rng.random((3, 5), dtype=F32), np.empty(5, F32)
+    with pytest.raises(AssertionError):
+        cpu.forward(values, random_layers(rng, [4, 1], [Function.TANH]), 1.0, out)
+    with pytest.raises(AssertionError):
+        cpu.forward(values, random_layers(rng, [3, 2], [Function.TANH]), 1.0, out)

@@ -1,0 +1,140 @@
+"""The fused evaluators against the reference in float64: random networks of every kind, hostile sizes and data."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gramless as gl
+from gramless.engine import Precision, make_evaluator
+from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
+from gramless.errors import DataError
+from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.network import Layer, ViewKernel, make_activation
+
+CPU = torch.device("cpu")
+KERNELS = (
+    Linear(normalize=True),
+    Linear(),
+    Polynomial(degree=2, normalize=True),
+    Polynomial(degree=3, offset=0.5, normalize=True),
+    Polynomial(degree=5, offset=0.1),
+    Gaussian(scale=0.6),
+    Gaussian(scale=3.0, normalize=True),
+    Intersection(normalize=True),
+    Intersection(),
+    Laplacian(scale=1.5),
+    ChiSquare(scale=1.0),
+    ArcCosine(order=1, normalize=True),
+    ArcCosine(order=2),
+    Custom(lambda x, z: 1.0 / (1.0 + x.sum(1)[:, None] + z.sum(1))),
+)
+ACTIVATIONS = ("tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.2))
+
+
+def views(rng, n_rows, widths):
+    return gl.Views({f"v{i}": rng.random((n_rows, width)).astype(np.float32) / width for i, width in enumerate(widths)})
+
+
+def network(rng, widths, hidden, n_kernels):
+    inputs = tuple(
+        ViewKernel(f"v{rng.integers(len(widths))}", KERNELS[rng.integers(len(KERNELS))]) for _ in range(n_kernels)
+    )
+    units = (n_kernels, *hidden, 1)
+    layers = tuple(
+        Layer(rng.random((n_units, n_inputs)) / n_inputs, make_activation(ACTIVATIONS[rng.integers(len(ACTIVATIONS))]))
+        for n_inputs, n_units in pairwise(units)
+    )
+    return inputs, layers
+
+
+def both(inputs, layers, X, Z, scale=1.3):
+    fused = FusedEvaluator(inputs, layers, scale, Z, CPU, Precision.FLOAT32)
+    exact = ReferenceEvaluator(inputs, layers, scale, Z, torch.float64, CPU)
+    return fused, exact
+
+
+sizes = st.integers(1, 70)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=sizes,
+    m=sizes,
+    widths=st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    hidden=st.lists(st.integers(1, 21), max_size=2),
+    n_kernels=st.integers(1, 9),
+)
+def test_fused_equals_reference(seed, n, m, widths, hidden, n_kernels):
+    rng = np.random.default_rng(seed)
+    inputs, layers = network(rng, widths, hidden, n_kernels)
+    X, Z = views(rng, n, widths), views(rng, m, widths)
+    fused, exact = both(inputs, layers, X, Z)
+    torch.testing.assert_close(fused.values(X).double(), exact.values(X), rtol=1e-5, atol=1e-30)
+    torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:40])
+@pytest.mark.parametrize("data", ["zeros", "equal rows", "one feature rules", "far from the origin", "large", "small"])
+def test_every_kernel_on_hostile_data(rng, kernel, data):
+    x, z = rng.random((13, 37)).astype(np.float32), rng.random((9, 37)).astype(np.float32)
+    if data == "zeros":
+        x[:5] = 0.0
+        z[3] = 0.0
+    elif data == "equal rows":
+        x[:], z[:] = x[0], x[0]
+    elif data == "one feature rules":
+        x[:, 3] *= 50.0
+        z[:, 3] *= 50.0
+    elif data == "far from the origin":
+        x, z = x + 100.0, z + 100.0
+    elif data == "large":
+        x, z = x * 100.0, z * 100.0
+    else:
+        x, z = x * 1e-4, z * 1e-4
+    X, Z = gl.Views({"a": x}), gl.Views({"a": z})
+    inputs = (ViewKernel("a", kernel),)
+    fused, exact = both(inputs, (Layer([[1.0]], make_activation("identity")),), X, Z)
+    expected = exact.elementary(X)
+    # The angle of nearly parallel samples, and the exponent of a narrow Gaussian, are as good as float32 has them.
+    close = {"rtol": 2e-4, "atol": max(1e-6 * float(expected.abs().max()), 1e-37)}
+    torch.testing.assert_close(fused.elementary(X).double(), expected, **close)
+
+
+def test_float64_and_functions_of_the_user_run_by_the_reference(rng):
+    Z = views(rng, 5, (3,))
+    inputs = (ViewKernel("v0", Linear()),)
+    own = (Layer([[1.0]], make_activation(lambda t: t.clamp_min(0.0))),)
+    known = (Layer([[1.0]], make_activation("exp")),)
+    assert isinstance(make_evaluator(inputs, own, 1.0, Z, torch.float32, CPU), ReferenceEvaluator)
+    assert isinstance(make_evaluator(inputs, known, 1.0, Z, torch.float64, CPU), ReferenceEvaluator)
+    assert isinstance(make_evaluator(inputs, known, 1.0, Z, torch.float32, CPU), FusedEvaluator)
+
+
+def test_negative_values_are_refused_with_the_name_of_their_view(rng):
+    Z = views(rng, 5, (3, 4))
+    inputs = (ViewKernel("v0", Linear()), ViewKernel("v1", Intersection()))
+    fused = FusedEvaluator(inputs, (Layer([[1.0, 1.0]], make_activation("exp")),), 1.0, Z, CPU, Precision.FLOAT32)
+    signed = gl.Views({"v0": -np.ones((2, 3)), "v1": -np.ones((2, 4))})
+    with pytest.raises(DataError, match=r"view 'v1'.*non-negative"):
+        fused.values(signed)
+
+
+def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
+    X, Z = views(rng, 40, (64,)), views(rng, 30, (64,))
+    inputs = (ViewKernel("v0", Intersection()),)
+    layers = (Layer([[1.0]], make_activation("identity")),)
+    exact = ReferenceEvaluator(inputs, layers, 1.0, Z, torch.float64, CPU).values(X)
+    coded = FusedEvaluator(inputs, layers, 1.0, Z, CPU, Precision.CODES).values(X)
+    step = Z["v0"].max() / 255
+    assert 0 < (coded - exact).abs().max() <= 64 * step / 2
+    assert (coded - exact).abs().mean() < 64**0.5 * step  # rounding evens out
+
+
+@pytest.mark.parametrize(("name", "device"), [("tf32", "cpu"), ("bf16", "cpu"), ("codes", "cuda"), ("float16", "cpu")])
+def test_a_precision_that_a_device_has_not_is_refused(name, device):
+    with pytest.raises(ValueError, match=r"precision='\w+'"):
+        Precision.of(name, torch.device(device))

@@ -1,0 +1,64 @@
+"""The engine on a GPU against the CPU: skipped where there is none."""
+
+import numpy as np
+import pytest
+import torch
+
+import gramless as gl
+from tests.networks import random_kernel, random_views
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+
+
+@pytest.fixture
+def network(rng):
+    X = random_views(rng, 3000, (33, 60), np.float32)
+    return X, random_kernel(rng, X, (17,), ("tanh", "exp"), n_kernels=7)
+
+
+def moved(kernel, **changes):
+    settings = {"device": kernel.device, "memory_budget": kernel.memory_budget, "precision": "float32"} | changes
+    return gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, kernel.scale, **settings)
+
+
+@pytest.mark.parametrize("budget", [None, "2MiB"])
+def test_kernel_values_are_the_cpus(network, budget):
+    X, kernel = network
+    exact = moved(kernel, device="cpu")(X[:500], X[500:800])
+    found = moved(kernel, device="cuda", memory_budget=budget)(X[:500], X[500:800])
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, exact, rtol=1e-5)
+    square = moved(kernel, device="cuda", memory_budget="64MiB")(X)
+    assert np.array_equal(square, square.T)
+
+
+def test_streamed_from_the_host_or_on_the_device_the_vectors_are_the_same(network):
+    X, kernel = network
+    dmn = gl.DeepMapNetwork(kernel, 60, device="cuda", memory_budget="2MiB", random_state=0).fit(X)
+    assert len(list(dmn.explain(len(X)).row_blocks())) > 3
+    on_device = gl.Views({name: torch.from_numpy(X[name]).cuda() for name in X.names})
+    streamed, resident = dmn.transform(X), dmn.transform(on_device)
+    assert isinstance(streamed, np.ndarray)
+    assert resident.is_cuda
+    assert np.array_equal(streamed, resident.cpu().numpy())
+
+
+@pytest.mark.parametrize(("precision", "allowed"), [("tf32", 5e-3), ("bf16", 5e-2)])
+def test_shorter_mantissas_cost_what_they_may(network, precision, allowed):
+    X, kernel = network
+    exact = moved(kernel, device="cuda")(X[:300], X[300:500])
+    fast = moved(kernel, device="cuda", precision=precision)(X[:300], X[300:500])
+    error = np.abs(fast / exact - 1).max()
+    assert 1e-7 < error < allowed
+
+
+def test_learning_ends_where_it_does_on_the_cpu(rng):
+    X = gl.Views({"a": rng.random((150, 12), dtype=np.float32), "b": rng.random((150, 20), dtype=np.float32)})
+    y = (X["a"][:, :3].sum(1) > 1.5).astype(int)
+    settings = gl.Supervised(n_steps=10, validation=0.0, gap=1e-3)
+    on_cpu, on_gpu = (
+        gl.DeepKernelNetwork(hidden=(5,), learning=settings, device=device, random_state=0).fit(X, y).kernel_
+        for device in ("cpu", "cuda")
+    )
+    for one, other in zip(on_cpu.layers, on_gpu.layers, strict=True):
+        torch.testing.assert_close(one.weights, other.weights, rtol=0.02, atol=0.005)
