@@ -19,7 +19,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/collapse.py
+	$(BIN)/python benchmarks/all.py
 
 # The results table and the picture of README.md, measured anew.
 readme: $(STAMP)

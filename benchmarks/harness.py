@@ -7,8 +7,9 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ from gramless.atomic import write_atomically
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "out" / "benchmarks"
+THREADS = 2
+
+Claim = dict[str, Any]
+"""What is claimed, the figure measured, the figure wanted, and whether it is met."""
 
 
 def time_rivals(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
@@ -56,12 +61,48 @@ def machine() -> dict[str, Any]:
     }
 
 
-def report(name: str, title: str, columns: list[str], rows: list[list[str]], figures: Mapping[str, Any]) -> None:
-    """Print the table and write out/benchmarks/NAME.json."""
+def run_fresh(command: Sequence[str]) -> dict[str, Any]:
+    """Run a command in a process of its own; its last line of output is a JSON object."""
+    done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def run_this_script(*arguments: str) -> dict[str, Any]:
+    """Run the benchmark that was started, in a fresh process with other arguments."""
+    return run_fresh([sys.executable, str(Path(sys.argv[0]).resolve()), *arguments])
+
+
+def at_least(claim: str, measured: float, wanted: float) -> Claim:
+    return {"claim": claim, "measured": measured, "wanted": f"at least {wanted:g}", "met": measured >= wanted}
+
+
+def at_most(claim: str, measured: float, wanted: float) -> Claim:
+    return {"claim": claim, "measured": measured, "wanted": f"at most {wanted:g}", "met": measured <= wanted}
+
+
+def print_claims(claims: Sequence[Claim]) -> None:
+    table = Table("claim", "measured", "wanted", "met")
+    for c in claims:
+        table.add_row(c["claim"], f"{c['measured']:.3g}", c["wanted"], "yes" if c["met"] else "NO")
+    Console().print(table)
+
+
+def report(
+    name: str,
+    title: str,
+    columns: list[str],
+    rows: list[list[str]],
+    figures: Mapping[str, Any],
+    claims: Sequence[Claim] = (),
+) -> None:
+    """Print the table and what it claims, and write out/benchmarks/NAME.json."""
     table = Table(*columns, title=title)
     for row in rows:
         table.add_row(*row)
     Console().print(table)
+    if claims:
+        print_claims(claims)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"benchmark": name, "machine": machine(), **figures}, indent=1)
+    content = {"benchmark": name, "machine": machine(), **figures, "claims": list(claims)}
+    text = json.dumps(content, indent=1)
     write_atomically(RESULTS / f"{name}.json", lambda file: file.write(text.encode()))

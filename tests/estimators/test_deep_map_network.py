@@ -218,3 +218,14 @@ def test_more_landmarks_than_samples_takes_all_of_them_and_says_so(views):
         dmn = gl.DeepMapNetwork(NETWORK, 99, random_state=0).fit(views)
     assert len(dmn.landmarks_) == 50
     assert gl.relative_error(dmn, dmn.kernel_, views) < 1e-7
+
+
+def test_precision_reaches_the_engine(rng):
+    X = {"a": rng.random((60, 30), dtype=np.float32)}
+    kernel = gl.DeepKernelNetwork(("intersection",), (), learning=None).fit(X).kernel_
+    exact, coded = (gl.DeepMapNetwork(kernel, 20, precision=p, random_state=0).fit(X) for p in ("float32", "codes"))
+    assert "codes" in str(coded.explain(60))
+    difference = np.abs(exact.kernel_(X) - coded.kernel_(X)).max()
+    assert 0 < difference < 0.05
+    with pytest.raises(ValueError, match="precision='bf16' does not exist on cpu"):
+        gl.DeepMapNetwork(kernel, 20, precision="bf16", device="cpu").fit(X)

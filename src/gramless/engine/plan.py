@@ -16,7 +16,7 @@ from gramless.engine.precision import Precision
 from gramless.network import Layer, ViewKernel
 from gramless.views import Layout
 
-CPU_BLOCK_BYTES = 16 << 20  # of statistics at a time: they stay in the processor's cache until they are combined
+CPU_BLOCK_BYTES = 32 << 20  # of statistics at a time: enough to hide the bookkeeping, not more than caches hold
 GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing beside doing it
 STREAMED_BLOCK_BYTES = 256 << 20  # from host memory: small enough that copying and computing overlap
 REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output

@@ -64,25 +64,22 @@ class CodedMinima:
     minimum. Each minimum is off by half a step at most, and rounding up and down evens out over features.
     """
 
-    def __init__(self, compute: Any, columns: SampleBlock) -> None:
-        self._compute = compute
-        self._step = max(float(columns.x.max()), torch.finfo(torch.float32).tiny) / LEVELS
-        self._codes = self._encode(columns.x)
+    def __init__(self, columns: SampleBlock, backend: Any) -> None:
+        self._backend = backend
+        self._step = max(float(columns.x.max()), LEVELS * torch.finfo(torch.float32).tiny) / LEVELS
+        self._codes = backend.encode(columns.x.numpy(), self._step)
 
     def fill(self, plane: Tensor, rows: SampleBlock) -> None:
         sums = torch.empty(plane.shape, dtype=torch.int32)
-        self._compute(self._encode(rows.x).numpy(), self._codes.numpy(), sums.numpy())
+        self._backend.minimum_sums_of_codes(self._backend.encode(rows.x.numpy(), self._step), self._codes, sums.numpy())
         torch.mul(sums, self._step, out=plane)
-
-    def _encode(self, x: Tensor) -> Tensor:
-        return (x / self._step).round_().clamp_(0, LEVELS).to(torch.uint8).contiguous()
 
 
 def prepare_columns(statistic: Statistic, columns: SampleBlock, backend: Any, precision: Precision) -> StatisticColumns:
     if statistic in (Statistic.INNER_PRODUCT, Statistic.CENTRED_PRODUCT):
         return InnerProducts(columns, statistic is Statistic.CENTRED_PRODUCT, precision)
     if statistic is Statistic.MINIMUM and precision is Precision.CODES:
-        return CodedMinima(backend.minimum_sums_of_codes, columns)
+        return CodedMinima(columns, backend)
     functions = {
         Statistic.MINIMUM: "minimum_sums",
         Statistic.CITY_BLOCK: "city_block_distances",

@@ -45,7 +45,7 @@ class DeepMapClassifier(ViewsClassifier):
     ----------
     kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
         The network, as in DeepKernelNetwork.
-    n_landmarks, landmarks, n_components
+    n_landmarks, landmarks, n_components, precision
         The map, as in DeepMapNetwork.
     tuning : "auto", None, "default", "filter", "exact", "algorithm1"
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" is "exact" with at least 50
@@ -101,6 +101,7 @@ class DeepMapClassifier(ViewsClassifier):
         landmarks: Any = "uniform",
         n_components: int | None = None,
         tuning: str | None = "auto",
+        precision: str = "float32",
         C: float = 1.0,
         head: Kind = "squared_hinge",
         top_k: int | None = None,
@@ -126,6 +127,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.landmarks = landmarks
         self.n_components = n_components
         self.tuning = tuning
+        self.precision = precision
         self.C = C
         self.head = head
         self.top_k = top_k
@@ -147,6 +149,7 @@ class DeepMapClassifier(ViewsClassifier):
             landmarks=self.landmarks,
             n_components=self.n_components,
             tuning=None if self.tuning == "auto" else self.tuning,
+            precision=self.precision,
             device=self.device,
             memory_budget=self.memory_budget,
             random_state=seeds[1],

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.engine import cpu
+from gramless.engine.cpu import encode
 
 FLOATS = {
     cpu.minimum_sums: np.minimum,
@@ -125,3 +126,12 @@ def test_several_threads_give_the_same(rng):
 def test_arrays_that_do_not_fit_are_refused(x, z, out):
     with pytest.raises(AssertionError):
         cpu.minimum_sums(x, z, out)
+
+
+def test_codes_are_the_nearest_levels(rng):
+    x = np.concatenate([rng.random((7, 33)) * 300, np.zeros((1, 33)), np.full((1, 33), 1e30)]).astype(np.float32)
+    expected = np.clip(np.floor(x.astype(np.float64) / 1.25 + 0.5), 0, 255)
+    found = encode(x, 1.25)
+    assert found.dtype == np.uint8
+    assert np.abs(found - expected).max() <= 1  # halfway cases may go either way
+    assert (found != expected).mean() < 0.02

@@ -1,5 +1,6 @@
 """The evaluators on the CPU: Numba, with explicit vectors."""
 
+from gramless.engine.cpu.codes import encode
 from gramless.engine.cpu.gradient import backward
 from gramless.engine.cpu.moments import moments
 from gramless.engine.cpu.network import elementary_values, evaluate, forward
@@ -15,6 +16,7 @@ __all__ = [
     "chi_square_distances",
     "city_block_distances",
     "elementary_values",
+    "encode",
     "evaluate",
     "forward",
     "minimum_sums",

@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
-from gramless.engine.cpu.target import BYTE_LANES, BYTE_SUMS, LANES, LONG_VECTORS
+from gramless.engine.cpu.target import BYTE_LANES, BYTE_PRODUCTS, BYTE_SUMS, LANES, LONG_VECTORS
 from gramless.engine.cpu.vectors import F32, I8, I32, I64, VectorCode, integer, ir
 
 ROWS, COLUMNS = (6, 4) if LONG_VECTORS else (3, 3)  # totals in 32 or in 16 vector registers
@@ -205,18 +205,20 @@ _TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
 
 
 class _CodeSums(_Sums):
-    """Minima of bytes, added up eight by eight into 64-bit totals."""
+    """Minima of bytes, added up into totals of a few bytes each: four of them, in 32 bits, or eight, in 64."""
 
     result = I32
 
     def __init__(self, builder: ir.IRBuilder, term: Term, rows: int) -> None:
         super().__init__(builder, rows)
         self.code = VectorCode(builder, I8, BYTE_LANES)
-        self.totals = VectorCode(builder, I64, BYTE_LANES // 8)
+        self.totals = VectorCode(builder, I32, LANES) if BYTE_PRODUCTS else VectorCode(builder, I64, BYTE_LANES // 8)
 
     def step(self, total: Any, x: Any, z: Any) -> Any:
         builder = self.builder
         least = builder.select(builder.icmp_unsigned("<", x, z), x, z)
+        if BYTE_PRODUCTS is not None:
+            return self.code.call(BYTE_PRODUCTS, self.totals.type, total, least, self.code.constant(1))
         if BYTE_SUMS is not None:
             zero = ir.Constant(self.code.type, None)
             return builder.add(total, self.code.call(BYTE_SUMS, self.totals.type, least, zero))
@@ -227,9 +229,9 @@ class _CodeSums(_Sums):
         return total
 
     def result_of(self, sum_: Any) -> Any:
-        return self.builder.trunc(sum_, I32)
+        return sum_ if BYTE_PRODUCTS else self.builder.trunc(sum_, I32)
 
     def include(self, total: Any, before: Any) -> Any:
-        long = self.builder.sext(before, I64)
-        alone = self.builder.insert_element(self.totals.constant(0), long, ir.Constant(I32, 0))
+        wide = before if BYTE_PRODUCTS else self.builder.sext(before, I64)
+        alone = self.builder.insert_element(self.totals.constant(0), wide, ir.Constant(I32, 0))
         return self.builder.add(total, alone)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numba
+from llvmlite.binding import llvm_version_info
 from numba.core import codegen
 
 _config: Any = numba.config
@@ -18,6 +19,11 @@ FEATURES = frozenset(feature[1:] for feature in _chosen.split(",") if feature.st
 LONG_VECTORS = "avx512f" in FEATURES
 LANES = 16 if LONG_VECTORS else 8  # float32 numbers in a vector
 BYTE_LANES = 4 * LANES
+# The instruction that multiplies bytes, adds them up four by four and adds that to 32-bit totals. Its operands are
+# vectors of bytes from LLVM 22 on.
+BYTE_PRODUCTS: str | None = None
+if LONG_VECTORS and "avx512vnni" in FEATURES and llvm_version_info[0] >= 22:
+    BYTE_PRODUCTS = "llvm.x86.avx512.vpdpbusd.512"
 # The instruction that adds up groups of eight bytes, for vectors of BYTE_LANES.
 BYTE_SUMS: str | None = None
 if LONG_VECTORS and "avx512bw" in FEATURES:
