@@ -61,7 +61,7 @@ class PlainMap:
 
     def __init__(self, compiled: CollapsedMap, dtype: torch.dtype) -> None:
         kernel = self._kernel = compiled.kernel
-        self._evaluator = ReferenceEvaluator(kernel.inputs, kernel.layers, kernel.scale, compiled.landmarks, dtype, CPU)
+        self._evaluator = ReferenceEvaluator(kernel.network, compiled.landmarks, dtype, CPU)
         self._matrix = compiled.projection.matrix.to(dtype)
 
     def responses(self, X: gl.Views) -> Tensor:

@@ -13,7 +13,7 @@ from gramless.engine import Precision, make_evaluator
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
 from gramless.errors import DataError
 from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial
-from gramless.network import Layer, ViewKernel, make_activation
+from gramless.network import Layer, Network, ViewKernel, make_activation
 
 CPU = torch.device("cpu")
 KERNELS = (
@@ -52,8 +52,8 @@ def network(rng, widths, hidden, n_kernels):
 
 
 def both(inputs, layers, X, Z, scale=1.3):
-    fused = FusedEvaluator(inputs, layers, scale, Z, CPU, Precision.FLOAT32)
-    exact = ReferenceEvaluator(inputs, layers, scale, Z, torch.float64, CPU)
+    fused = FusedEvaluator(Network(inputs, layers, scale), Z, CPU, Precision.FLOAT32)
+    exact = ReferenceEvaluator(Network(inputs, layers, scale), Z, torch.float64, CPU)
     return fused, exact
 
 
@@ -109,15 +109,16 @@ def test_float64_and_functions_of_the_user_run_by_the_reference(rng):
     inputs = (ViewKernel("v0", Linear()),)
     own = (Layer([[1.0]], make_activation(lambda t: t.clamp_min(0.0))),)
     known = (Layer([[1.0]], make_activation("exp")),)
-    assert isinstance(make_evaluator(inputs, own, 1.0, Z, torch.float32, CPU), ReferenceEvaluator)
-    assert isinstance(make_evaluator(inputs, known, 1.0, Z, torch.float64, CPU), ReferenceEvaluator)
-    assert isinstance(make_evaluator(inputs, known, 1.0, Z, torch.float32, CPU), FusedEvaluator)
+    assert isinstance(make_evaluator(Network(inputs, own), Z, torch.float32, CPU), ReferenceEvaluator)
+    assert isinstance(make_evaluator(Network(inputs, known), Z, torch.float64, CPU), ReferenceEvaluator)
+    assert isinstance(make_evaluator(Network(inputs, known), Z, torch.float32, CPU), FusedEvaluator)
 
 
 def test_negative_values_are_refused_with_the_name_of_their_view(rng):
     Z = views(rng, 5, (3, 4))
     inputs = (ViewKernel("v0", Linear()), ViewKernel("v1", Intersection()))
-    fused = FusedEvaluator(inputs, (Layer([[1.0, 1.0]], make_activation("exp")),), 1.0, Z, CPU, Precision.FLOAT32)
+    layers = (Layer([[1.0, 1.0]], make_activation("exp")),)
+    fused = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.FLOAT32)
     signed = gl.Views({"v0": -np.ones((2, 3)), "v1": -np.ones((2, 4))})
     with pytest.raises(DataError, match=r"view 'v1'.*non-negative"):
         fused.values(signed)
@@ -127,8 +128,8 @@ def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
     X, Z = views(rng, 40, (64,)), views(rng, 30, (64,))
     inputs = (ViewKernel("v0", Intersection()),)
     layers = (Layer([[1.0]], make_activation("identity")),)
-    exact = ReferenceEvaluator(inputs, layers, 1.0, Z, torch.float64, CPU).values(X)
-    coded = FusedEvaluator(inputs, layers, 1.0, Z, CPU, Precision.CODES).values(X)
+    exact = ReferenceEvaluator(Network(inputs, layers), Z, torch.float64, CPU).values(X)
+    coded = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.CODES).values(X)
     step = Z["v0"].max() / 255
     assert 0 < (coded - exact).abs().max() <= 64 * step / 2
     assert (coded - exact).abs().mean() < 64**0.5 * step  # rounding evens out

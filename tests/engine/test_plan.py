@@ -14,7 +14,7 @@ import gramless as gl
 from gramless.engine import make_plan
 from gramless.engine.plan import Plan
 from gramless.kernels import Gaussian, Intersection, Linear
-from gramless.network import Layer, ViewKernel, make_activation
+from gramless.network import Layer, Network, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views
 
 CPU = torch.device("cpu")
@@ -23,7 +23,7 @@ LAYERS = (Layer(np.ones((4, 3)), make_activation("tanh")), Layer(np.ones((1, 4))
 
 
 def plan(n, m, width, budget, dtype=torch.float32, **options) -> Plan:
-    return make_plan(INPUTS, LAYERS, {"v": width}, n, m, dtype, CPU, budget, **options)
+    return make_plan(Network(INPUTS, LAYERS), {"v": width}, n, m, dtype, CPU, budget, **options)
 
 
 @given(

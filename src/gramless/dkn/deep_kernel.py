@@ -21,7 +21,7 @@ from gramless.engine import (
     on_view,
 )
 from gramless.errors import DataError
-from gramless.network import Layer, ViewKernel, unit_values
+from gramless.network import Layer, Network, ViewKernel, unit_values
 from gramless.views import Layout, Views, is_multiview, side_by_side
 
 DIAGONAL_BLOCK_BYTES = 64 << 20
@@ -61,6 +61,11 @@ class DeepKernel:
                 f"layers do not fit together: {widths[0]} kernels, then layers with {needed} inputs and "
                 f"{widths[1:]} units. Each layer takes what the one before gives, and the last has one unit."
             )
+
+    @property
+    def network(self) -> Network:
+        """What of the kernel the engine evaluates."""
+        return Network(self.inputs, self.layers, self.scale)
 
     def __deepcopy__(self, memo: dict) -> DeepKernel:
         return self  # immutable; what was learned survives scikit-learn's clone
@@ -137,9 +142,7 @@ class DeepKernel:
 
     def evaluator(self, Z: Views, dtype: torch.dtype, device: torch.device) -> Evaluator:
         """Values between any samples and these, which are prepared once."""
-        return make_evaluator(
-            self.inputs, self.layers, self.scale, Z, dtype, device, Precision.of(self.precision, device)
-        )
+        return make_evaluator(self.network, Z, dtype, device, Precision.of(self.precision, device))
 
     def plan(
         self,
@@ -154,8 +157,7 @@ class DeepKernel:
     ) -> Plan:
         """How the engine computes n_rows x n_columns values, and their projection to n_components."""
         return make_plan(
-            self.inputs,
-            self.layers,
+            self.network,
             self.layout,
             n_rows,
             n_columns,

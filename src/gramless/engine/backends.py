@@ -36,6 +36,15 @@ def find_backend(layers: Sequence[Layer], dtype: torch.dtype, device: torch.devi
     return None
 
 
+def plain_layers(layers: Sequence[DenseLayer]) -> list[Layer]:
+    """The way back, for what a fused evaluator leaves to the reference."""
+    activations = {function: activation for activation, function in FUNCTIONS.items()}
+    return [
+        Layer(layer.weights, activations[layer.function](*([layer.coefficients] if layer.coefficients else [])))
+        for layer in layers
+    ]
+
+
 def dense_layers(layers: Sequence[Layer], device: torch.device) -> list[DenseLayer]:
     """Layers as the fused evaluators take them."""
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from gramless.engine.samples import SampleBlock, sample_block
 from gramless.engine.statistics import StatisticColumns, prepare_columns
 from gramless.errors import DataError
 from gramless.kernels import Kernel
-from gramless.network import Layer, ViewKernel, forward
+from gramless.network import Network, ViewKernel, forward
 from gramless.views import Views
 
 
@@ -32,44 +32,30 @@ class Evaluator(Protocol):
 
 
 def make_evaluator(
-    inputs: Sequence[ViewKernel],
-    layers: Sequence[Layer],
-    scale: float,
-    Z: Views,
-    dtype: torch.dtype,
-    device: torch.device,
-    precision: Precision = Precision.FLOAT32,
+    network: Network, Z: Views, dtype: torch.dtype, device: torch.device, precision: Precision = Precision.FLOAT32
 ) -> Evaluator:
     """The fused evaluator where there is one, or the reference."""
-    if find_backend(layers, dtype, device) is None:
-        return ReferenceEvaluator(inputs, layers, scale, Z, dtype, device)
-    return FusedEvaluator(inputs, layers, scale, Z, device, precision)
+    if find_backend(network.layers, dtype, device) is None:
+        return ReferenceEvaluator(network, Z, dtype, device)
+    return FusedEvaluator(network, Z, device, precision)
 
 
 class ReferenceEvaluator:
     """Plain PyTorch: every elementary kernel by its own formula, then the layers, a chunk of pairs at a time."""
 
-    def __init__(
-        self,
-        inputs: Sequence[ViewKernel],
-        layers: Sequence[Layer],
-        scale: float,
-        Z: Views,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> None:
-        self._inputs, self._layers, self._scale = inputs, layers, scale
-        self._dtype, self._device = dtype, device
-        self._columns = {view: Z.tensor(view, dtype, device) for view in _views(inputs)}
+    def __init__(self, network: Network, Z: Views, dtype: torch.dtype, device: torch.device) -> None:
+        self._network, self._dtype, self._device = network, dtype, device
+        self._columns = {view: Z.tensor(view, dtype, device) for view in network.views}
         self._n_columns = len(Z)
 
     def values(self, X: Views) -> Tensor:
-        return forward(self._layers, self.elementary(X)).mul_(self._scale)
+        return forward(self._network.layers, self.elementary(X)).mul_(self._network.scale)
 
     def elementary(self, X: Views) -> Tensor:
         rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
-        values = torch.empty(len(self._inputs), len(X), self._n_columns, dtype=self._dtype, device=self._device)
-        for q, entry in enumerate(self._inputs):
+        inputs = self._network.inputs
+        values = torch.empty(len(inputs), len(X), self._n_columns, dtype=self._dtype, device=self._device)
+        for q, entry in enumerate(inputs):
             values[q] = on_view(entry, entry.kernel.pairwise, rows[entry.view], self._columns[entry.view])
         return values
 
@@ -90,21 +76,14 @@ class FusedEvaluator:
     multiply-adds; nothing of size n_kernels n m or n_units n m is in memory.
     """
 
-    def __init__(
-        self,
-        inputs: Sequence[ViewKernel],
-        layers: Sequence[Layer],
-        scale: float,
-        Z: Views,
-        device: torch.device,
-        precision: Precision,
-    ) -> None:
-        self._inputs, self._scale, self._device, self._precision = inputs, scale, device, precision
-        self._backend: Any = find_backend(layers, torch.float32, device)
-        self._layers = dense_layers(layers, device)
+    def __init__(self, network: Network, Z: Views, device: torch.device, precision: Precision) -> None:
+        self._inputs, self._scale, self._device, self._precision = network.inputs, network.scale, device, precision
+        self._backend: Any = find_backend(network.layers, torch.float32, device)
+        self._layers = dense_layers(network.layers, device)
+        self._product_options = {"precision": precision.value} if device.type == "cuda" else {}
         self._n_columns = len(Z)
         self._columns: dict[str, SampleBlock] = {}
-        for view in _views(inputs):
+        for view in network.views:
             z = Z.tensor(view, torch.float32, device)
             self._columns[view] = sample_block(z, z.mean(0))
         self._check_domains(self._columns)
@@ -114,18 +93,14 @@ class FusedEvaluator:
     def values(self, X: Views) -> Tensor:
         program, planes, rows = self._planes(X)
         output = torch.empty(planes.shape[1:], device=self._device)
-        arguments = (program.elementary, rows, program.columns, self._layers, self._scale)
-        if self._device.type == "cuda":
-            return self._backend.evaluate(planes, *arguments, output, precision=self._precision.value)
-        self._backend.evaluate(planes.numpy(), *arguments, output.numpy())
+        block = (planes, program.elementary, rows, program.columns)
+        self._backend.evaluate(*block, self._layers, self._scale, output, **self._product_options)
         return output
 
     def elementary(self, X: Views) -> Tensor:
         program, planes, rows = self._planes(X)
         output = torch.empty(len(self._inputs), *planes.shape[1:], device=self._device)
-        if self._device.type == "cuda":
-            return self._backend.elementary_values(planes, program.elementary, rows, program.columns, output)
-        self._backend.elementary_values(planes.numpy(), program.elementary, rows, program.columns, output.numpy())
+        self._backend.elementary_values(planes, program.elementary, rows, program.columns, output)
         return output
 
     def _planes(self, X: Views) -> tuple[Program, Tensor, Sides]:
@@ -190,7 +165,3 @@ def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *tensors: Tensor) -
         return evaluate(*tensors)
     except DataError as error:
         raise DataError(f"view {entry.view!r}: {error}") from error
-
-
-def _views(inputs: Sequence[ViewKernel]) -> list[str]:
-    return list(dict.fromkeys(entry.view for entry in inputs))

@@ -36,47 +36,42 @@ class Form:
 
 
 def linear(kernel: Linear) -> Form:
-    def numbers(block: SampleBlock) -> Numbers:
-        gain = inverse_root(block.squares) if kernel.normalize else block.full(1.0)
-        return block.full(0.0), gain, block.full(1.0)
-
-    return Form(Statistic.INNER_PRODUCT, Operation.POWER, numbers)
+    return _power(Statistic.INNER_PRODUCT, lambda block: block.squares, kernel)
 
 
 def polynomial(kernel: Polynomial) -> Form:
-    def numbers(block: SampleBlock) -> Numbers:
-        gain = inverse_root(block.squares + kernel.offset) if kernel.normalize else block.full(1.0)
-        return block.full(kernel.offset / 2), gain, block.full(1.0)
-
-    return Form(Statistic.INNER_PRODUCT, Operation.POWER, numbers, degree=kernel.degree)
-
-
-def gaussian(kernel: Gaussian) -> Form:
-    """exp(-|x - z|^2 / 2 scale^2) through |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>."""
-    scale = refuse_unsettled(kernel.scale)
-
-    def numbers(block: SampleBlock) -> Numbers:
-        return block.squares / (-2 * scale**2), block.full(1.0), block.full(1.0)
-
-    return Form(Statistic.INNER_PRODUCT, Operation.EXPONENTIAL, numbers, slope=1 / scale**2)
-
-
-def centred_gaussian(kernel: Gaussian) -> Form:
-    """The same through x - c and z - c: less cancels where samples lie far from the origin."""
-    scale = refuse_unsettled(kernel.scale)
-
-    def numbers(block: SampleBlock) -> Numbers:
-        return block.centred_squares / (-2 * scale**2), block.full(1.0), block.full(1.0)
-
-    return Form(Statistic.CENTRED_PRODUCT, Operation.EXPONENTIAL, numbers, slope=1 / scale**2)
+    return _power(Statistic.INNER_PRODUCT, lambda block: block.squares, kernel, kernel.offset, kernel.degree)
 
 
 def intersection(kernel: Intersection) -> Form:
-    def numbers(block: SampleBlock) -> Numbers:
-        gain = inverse_root(block.sums) if kernel.normalize else block.full(1.0)
-        return block.full(0.0), gain, block.full(1.0)
+    return _power(Statistic.MINIMUM, lambda block: block.sums, kernel)
 
-    return Form(Statistic.MINIMUM, Operation.POWER, numbers)
+
+def _power(
+    statistic: Statistic, own: Callable[[SampleBlock], Tensor], kernel: Kernel, offset: float = 0.0, degree: int = 1
+) -> Form:
+    """(T + offset)^degree, normalised before the power by what the statistic is of a sample with itself."""
+
+    def numbers(block: SampleBlock) -> Numbers:
+        gain = inverse_root(own(block) + offset) if kernel.normalize else block.full(1.0)
+        return block.full(offset / 2), gain, block.full(1.0)
+
+    return Form(statistic, Operation.POWER, numbers, degree=degree)
+
+
+def gaussian(kernel: Gaussian, *, centred: bool = False) -> Form:
+    """exp(-|x - z|^2 / 2 scale^2) through |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>.
+
+    Centred, the same of x - c and z - c: less cancels where samples lie far from the origin.
+    """
+    scale = refuse_unsettled(kernel.scale)
+
+    def numbers(block: SampleBlock) -> Numbers:
+        squares = block.centred_squares if centred else block.squares
+        return squares / (-2 * scale**2), block.full(1.0), block.full(1.0)
+
+    statistic = Statistic.CENTRED_PRODUCT if centred else Statistic.INNER_PRODUCT
+    return Form(statistic, Operation.EXPONENTIAL, numbers, slope=1 / scale**2)
 
 
 def laplacian(kernel: Laplacian) -> Form:
@@ -134,5 +129,5 @@ def fine_enough(kernel: Kernel, rows: SampleBlock, columns: SampleBlock) -> Form
     if rows.squares.max() + columns.squares.max() <= allowed:
         return gaussian(kernel)
     if rows.centred_squares.max() + columns.centred_squares.max() <= allowed:
-        return centred_gaussian(kernel)
+        return gaussian(kernel, centred=True)
     return given(kernel)

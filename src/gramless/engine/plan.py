@@ -13,13 +13,14 @@ from gramless.engine.backends import find_backend
 from gramless.engine.forms import form_of
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision
-from gramless.network import Layer, ViewKernel
+from gramless.network import Network, ViewKernel
 from gramless.views import Layout
 
 CPU_BLOCK_BYTES = 32 << 20  # of statistics at a time: enough to hide the bookkeeping, not more than caches hold
 GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing beside doing it
 STREAMED_BLOCK_BYTES = 256 << 20  # from host memory: small enough that copying and computing overlap
 REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
+FEW_ROWS = 32  # in a block, under which it is cut by columns too
 PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once for all blocks of rows
 
 
@@ -85,8 +86,7 @@ def compute_budget(memory_budget: int | str | None, device: torch.device) -> int
 
 
 def make_plan(
-    inputs: Sequence[ViewKernel],
-    layers: Sequence[Layer],
+    network: Network,
     layout: Layout,
     n_rows: int,
     n_columns: int,
@@ -106,6 +106,7 @@ def make_plan(
     Memory of a block of b rows and c columns: 2 (b + c) features (dense, and centred), c of them for all columns where
     a `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values per plane.
     """
+    inputs, layers = network.inputs, network.layers
     backend = find_backend(layers, dtype, device)
     size, width = dtype.itemsize, sum(layout.values())
     if backend is None:
@@ -136,17 +137,17 @@ def make_plan(
         (Step(f"projection to {n_components} components", 2.0 * n_columns * n_components),) if n_components else ()
     )
     return Plan(
-        evaluator,
-        n_rows,
-        n_columns,
-        rows,
-        columns,
-        symmetric,
-        keep,
-        steps,
-        row_steps,
-        held + rows * (per_sample + responses) + n_planes * size * rows * columns,
-        size * n_rows * (n_components or n_columns),
+        evaluator=evaluator,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        rows_per_block=rows,
+        columns_per_block=columns,
+        symmetric=symmetric,
+        keep_columns=keep,
+        steps=steps,
+        row_steps=row_steps,
+        block_bytes=held + rows * (per_sample + responses) + n_planes * size * rows * columns,
+        result_bytes=size * n_rows * (n_components or n_columns),
     )
 
 
@@ -160,9 +161,6 @@ def _block_shape(
     columns = min(m, max(side, cache // (pair_bytes * FEW_ROWS)), max(1, room // (4 * sample_bytes)))
     rows = min(cache // (pair_bytes * columns), room // (4 * (sample_bytes + response_bytes)))
     return max(1, min(n, rows)), max(1, columns)
-
-
-FEW_ROWS = 32  # under which a block is cut by columns too
 
 
 def _planes(inputs: Sequence[ViewKernel]) -> list[tuple[str, Statistic]]:

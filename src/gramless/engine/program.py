@@ -18,6 +18,8 @@ from enum import IntEnum
 import numpy as np
 from torch import Tensor
 
+CODE_LEVELS = 255  # of an 8-bit code
+
 
 class Operation(IntEnum):
     """f(v) of an elementary kernel."""

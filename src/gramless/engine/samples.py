@@ -38,5 +38,5 @@ def sample_block(x: Tensor, centre: Tensor) -> SampleBlock:
         return SampleBlock(x, x.sum(1), x.square().sum(1), x.min(), centre)
     from gramless.engine.cpu import moments  # here, since it compiles
 
-    sums, squares, minima = (torch.from_numpy(part) for part in moments(x.numpy()))
+    sums, squares, minima = (torch.from_numpy(part) for part in moments(x))
     return SampleBlock(x, sums, squares, minima.min(), centre)

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision
+from gramless.engine.program import CODE_LEVELS
 from gramless.engine.samples import SampleBlock
-
-LEVELS = 255  # of an 8-bit code
 
 
 class StatisticColumns(Protocol):
@@ -50,11 +49,7 @@ class Featurewise:
         self._compute, self._z = compute, columns.x
 
     def fill(self, plane: Tensor, rows: SampleBlock) -> None:
-        x = rows.x
-        if plane.is_cuda:
-            self._compute(x, self._z, plane)
-        else:
-            self._compute(x.numpy(), self._z.numpy(), plane.numpy())
+        self._compute(rows.x, self._z, plane)
 
 
 class CodedMinima:
@@ -66,12 +61,12 @@ class CodedMinima:
 
     def __init__(self, columns: SampleBlock, backend: Any) -> None:
         self._backend = backend
-        self._step = max(float(columns.x.max()), LEVELS * torch.finfo(torch.float32).tiny) / LEVELS
-        self._codes = backend.encode(columns.x.numpy(), self._step)
+        self._step = max(float(columns.x.max()) / CODE_LEVELS, torch.finfo(torch.float32).tiny)
+        self._codes = backend.encode(columns.x, self._step)
 
     def fill(self, plane: Tensor, rows: SampleBlock) -> None:
         sums = torch.empty(plane.shape, dtype=torch.int32)
-        self._backend.minimum_sums_of_codes(self._backend.encode(rows.x.numpy(), self._step), self._codes, sums.numpy())
+        self._backend.minimum_sums_of_codes(self._backend.encode(rows.x, self._step), self._codes, sums)
         torch.mul(sums, self._step, out=plane)
 
 

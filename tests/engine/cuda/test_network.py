@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+from gramless.network import reference
 from tests.engine.cuda import oracle
 from tests.engine.cuda.cases import layers, pairs, tensor
 
 pytest.importorskip("triton", reason="the CUDA evaluators are written in Triton")
 
-from gramless.engine.cuda import network, torch_layers
+from gramless.engine.cuda import given_values, network
 
 HIDDEN = st.sampled_from([Function.IDENTITY, Function.TANH, Function.SINH, Function.POLYNOMIAL])
 OUTPUT = st.sampled_from(list(Function))
@@ -45,7 +46,7 @@ def test_forward_on_given_values(program, n_pairs):
     rng, n_kernels, net = program
     values = tensor(rng.uniform(0, 1, (n_kernels, n_pairs)))
     expected = 0.3 * oracle.network(oracle.double(values), net)
-    np.testing.assert_allclose(network.forward(values, net, 0.3).cpu(), expected, rtol=3e-6)
+    np.testing.assert_allclose(given_values.forward(values, net, 0.3).cpu(), expected, rtol=3e-6)
 
 
 @settings(max_examples=12)
@@ -55,7 +56,7 @@ def test_backward_is_the_chain_rule(program, n_pairs):
     values, slopes = tensor(rng.uniform(0, 1, (n_kernels, n_pairs))), tensor(rng.normal(size=n_pairs))
     expected = oracle.gradients(oracle.double(values), oracle.double(slopes), net)
     size = oracle.gradients(oracle.double(values), np.abs(oracle.double(slopes)), net)
-    found = network.backward(values, slopes, net)
+    found = given_values.backward(values, slopes, net)
     for gradient, exact, largest in zip(found, expected, size, strict=True):
         assert gradient.dtype == torch.float64
         np.testing.assert_allclose(gradient.cpu(), exact, atol=3e-6 * np.abs(largest).max())
@@ -65,10 +66,10 @@ def test_programs_of_the_backward_pass_add_up_the_same_way_every_time(rng, monke
     monkeypatch.setattr("gramless.engine.cuda.given_values.PROGRAMS", 2)
     net = layers(rng, 40, [40], [Function.TANH, Function.EXP])  # several pieces of inputs and of units
     values, slopes = tensor(rng.uniform(0, 1, (40, 300))), tensor(rng.normal(size=300))
-    found = network.backward(values, slopes, net)
+    found = given_values.backward(values, slopes, net)
     for gradient, exact in zip(found, oracle.gradients(oracle.double(values), oracle.double(slopes), net), strict=True):
         np.testing.assert_allclose(gradient.cpu(), exact, atol=3e-6 * np.abs(exact).max())
-    for first, second in zip(found, network.backward(values, slopes, net), strict=True):
+    for first, second in zip(found, given_values.backward(values, slopes, net), strict=True):
         assert torch.equal(first, second)
 
 
@@ -101,7 +102,8 @@ def test_the_papers_network(rng, precision):
 
 def test_wide_and_deep_networks_go_through_torch_in_chunks(rng, monkeypatch):
     monkeypatch.setattr(network, "CHUNK_VALUES", 20)
-    monkeypatch.setattr(torch_layers, "CHUNK_UNITS", 500)
+    monkeypatch.setattr(reference, "CPU_PAIRS", 2)
+    monkeypatch.setattr(reference, "GPU_PAIRS", 2)
     for n_units in ([130], [3, 4, 5]):
         net = layers(rng, 4, n_units, [Function.TANH] * len(n_units) + [Function.POLYNOMIAL])
         block = pairs(rng, 4, 5, 3)
@@ -110,7 +112,9 @@ def test_wide_and_deep_networks_go_through_torch_in_chunks(rng, monkeypatch):
         np.testing.assert_allclose(network.evaluate(*block, net, 2.0).cpu(), expected, rtol=3e-6)
         slopes = rng.normal(size=15)
         for gradient, exact in zip(
-            network.backward(tensor(values), tensor(slopes), net), oracle.gradients(values, slopes, net), strict=True
+            given_values.backward(tensor(values), tensor(slopes), net),
+            oracle.gradients(values, slopes, net),
+            strict=True,
         ):
             np.testing.assert_allclose(gradient.cpu(), exact, atol=1e-5 * np.abs(exact).max())
 
@@ -121,7 +125,7 @@ def test_functions_are_relatively_accurate_everywhere(function, rng):
     x = tensor(np.concatenate([sizes, -sizes])[None, :])
     unit = DenseLayer(tensor([[1.0]]), function)
     expected = oracle.network(oracle.double(x), [unit])
-    np.testing.assert_allclose(network.forward(x, [unit], 1.0).cpu(), expected, rtol=2e-6, atol=1e-37)
+    np.testing.assert_allclose(given_values.forward(x, [unit], 1.0).cpu(), expected, rtol=2e-6, atol=1e-37)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,7 @@ def test_functions_saturate(function, expected):
     x = tensor([[np.inf, -np.inf, 1e30]])
     unit = DenseLayer(tensor([[1.0]]), function)
     with np.errstate(all="ignore"):  # the interpreter's, which computes both sides of a choice
-        np.testing.assert_array_equal(network.forward(x, [unit], 1.0).cpu(), expected)
+        np.testing.assert_array_equal(given_values.forward(x, [unit], 1.0).cpu(), expected)
 
 
 @pytest.mark.parametrize("operation", [Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2])
@@ -165,5 +169,5 @@ def test_writes_into_out(rng):
     values = tensor(np.full((2, 3, 4), np.nan))
     assert network.elementary_values(*block, values) is values
     flat = tensor(np.full(12, np.nan))
-    assert network.forward(values.flatten(1), net, 1.0, flat) is flat
+    assert given_values.forward(values.flatten(1), net, 1.0, flat) is flat
     torch.testing.assert_close(flat, out.flatten())

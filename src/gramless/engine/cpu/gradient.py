@@ -16,7 +16,7 @@ from numba import njit, prange
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.network import activate, load_tile, multiply, tile_memory
-from gramless.engine.cpu.packing import check_floats, pack_derivatives, pack_layers
+from gramless.engine.cpu.packing import Numbers, check_floats, pack_derivatives, pack_layers
 from gramless.engine.cpu.pair_tiles import Term, add_block
 from gramless.engine.cpu.threads import threads_of_torch
 from gramless.engine.program import DenseLayer, Function
@@ -27,7 +27,7 @@ _PRODUCT = int(Term.PRODUCT)
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
-def backward(values: np.ndarray, slopes: np.ndarray, layers: Sequence[DenseLayer]) -> list[np.ndarray]:
+def backward(values: Numbers, slopes: Numbers, layers: Sequence[DenseLayer]) -> list[np.ndarray]:
     """Gradients of sum_p slopes_p network(values[:, p]) with respect to every layer's weights, as float64 arrays.
 
     values (n_kernels, n_pairs) and slopes (n_pairs,) : C-contiguous float32
@@ -35,6 +35,7 @@ def backward(values: np.ndarray, slopes: np.ndarray, layers: Sequence[DenseLayer
     Pairs are divided among as many parts as there are threads: for one number of threads, results are reproducible to
     the bit.
     """
+    values, slopes = np.asarray(values), np.asarray(slopes)
     check_floats(values, slopes)
     assert slopes.shape == values.shape[1:], "values and slopes are of different pairs"
     packed = pack_layers(layers, len(values))

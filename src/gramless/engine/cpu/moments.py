@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from gramless.engine.cpu.packing import Numbers
 from gramless.engine.cpu.threads import threads_of_torch
 
 REORDERED = {"reassoc", "contract", "nsz", "nnan"}  # of sums and minima of finite numbers: what vectors need
@@ -26,8 +27,9 @@ def _moments(x, sums, squares, minima):  # type: ignore[no-untyped-def]
         sums[i], squares[i], minima[i] = total, squared, smallest
 
 
-def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def moments(x: Numbers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """sum_d x_d, |x|^2 and min_d x_d of every row of C-contiguous float32 x (n, d): (n,) each."""
+    x = np.asarray(x)
     sums, squares, minima = (np.empty(len(x), dtype=np.float32) for _ in range(3))
     with threads_of_torch():
         _moments(x, sums, squares, minima)

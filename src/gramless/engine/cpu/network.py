@@ -15,7 +15,7 @@ from numba import njit, prange
 
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.packing import check_floats, pack_kernels, pack_layers
+from gramless.engine.cpu.packing import Numbers, check_floats, pack_kernels, pack_layers
 from gramless.engine.cpu.threads import threads_of_torch
 from gramless.engine.cpu.tiles import TILE, UNITS
 from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
@@ -29,18 +29,19 @@ _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Func
 
 
 def evaluate(
-    planes: np.ndarray,
+    planes: Numbers,
     elementary: Elementary,
     rows: Sides,
     columns: Sides,
     layers: Sequence[DenseLayer],
     scale: float,
-    out: np.ndarray,
+    out: Numbers,
 ) -> None:
     """out (n, m) = scale times the network's value, from the statistics in planes (n_planes, n, m).
 
     C-contiguous float32 arrays; the last layer has one unit.
     """
+    planes, out = np.asarray(planes), np.asarray(out)
     check_floats(out, planes)
     assert planes.shape[1:] == out.shape, "planes and out are of different pairs"
     kernels = pack_kernels(elementary, rows, columns)
@@ -50,8 +51,9 @@ def evaluate(
         _evaluate(planes, kernels, packed, np.float32(scale), out)
 
 
-def elementary_values(planes: np.ndarray, elementary: Elementary, rows: Sides, columns: Sides, out: np.ndarray) -> None:
+def elementary_values(planes: Numbers, elementary: Elementary, rows: Sides, columns: Sides, out: Numbers) -> None:
     """out (n_kernels, n, m): all elementary kernels from the statistics in planes (n_planes, n, m)."""
+    planes, out = np.asarray(planes), np.asarray(out)
     check_floats(out, planes)
     assert out.shape == (len(elementary), *planes.shape[1:]), "planes and out are of different pairs"
     kernels = pack_kernels(elementary, rows, columns)
@@ -59,8 +61,9 @@ def elementary_values(planes: np.ndarray, elementary: Elementary, rows: Sides, c
         _elementary_values(planes, kernels, out)
 
 
-def forward(values: np.ndarray, layers: Sequence[DenseLayer], scale: float, out: np.ndarray) -> None:
+def forward(values: Numbers, layers: Sequence[DenseLayer], scale: float, out: Numbers) -> None:
     """out (n_pairs,) = scale times the network's value, from elementary kernels in values (n_kernels, n_pairs)."""
+    values, out = np.asarray(values), np.asarray(out)
     check_floats(out, values)
     assert out.shape == values.shape[1:], "values and out are of different pairs"
     packed = pack_layers(layers, len(values))

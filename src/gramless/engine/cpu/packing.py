@@ -10,6 +10,9 @@ from torch import Tensor
 
 from gramless.engine.program import DenseLayer, Elementary, Sides
 
+Numbers = np.ndarray | Tensor
+"""Arrays, or tensors on the CPU, of which np.asarray is a view."""
+
 
 class Kernels(NamedTuple):
     """Elementary kernels, with the numbers of the rows' and the columns' samples: see `program`."""

@@ -8,6 +8,7 @@ sum of d non-negative numbers below (SPAN / LANES + d / SPAN + 5) 2^-24 of it, 9
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
@@ -91,7 +92,7 @@ def _add_tile(
     return types.void(term, rows, *[types.intp] * 8), generate
 
 
-class _Sums:
+class _Sums(ABC):
     """The code of a tile; the arithmetic is a subclass's."""
 
     code: VectorCode
@@ -101,14 +102,17 @@ class _Sums:
     def __init__(self, builder: ir.IRBuilder, rows: int) -> None:
         self.builder, self.rows = builder, rows
 
+    @abstractmethod
     def step(self, total: Any, x: Any, z: Any) -> Any:
-        raise NotImplementedError
+        """Totals of the lanes with the terms of two vectors added."""
 
+    @abstractmethod
     def result_of(self, sum_: Any) -> Any:
-        raise NotImplementedError
+        """A sum of totals as the type of `out`."""
 
+    @abstractmethod
     def include(self, total: Any, before: Any) -> Any:
-        raise NotImplementedError
+        """Totals with what is in `out` added."""
 
     def write(
         self, x: Any, z: Any, out: Any, length: Any, stride: Any, last_column: Any, out_stride: Any, go_on: Any

@@ -13,33 +13,35 @@ import numpy as np
 from numba import prange
 
 from gramless.engine.cpu.caching import compiled
+from gramless.engine.cpu.packing import Numbers
 from gramless.engine.cpu.pair_tiles import COLUMNS, ROWS, Term, add_block
 from gramless.engine.cpu.threads import threads_of_torch
 
 BLOCK_ROWS, BLOCK_COLUMNS = 8 * ROWS, 16 * COLUMNS
 
 
-def minimum_sums(x: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+def minimum_sums(x: Numbers, z: Numbers, out: Numbers) -> None:
     """out[i, j] = sum_d min(x_id, z_jd), for C-contiguous float32 arrays (n, d), (m, d) and (n, m)."""
     _run(_minimum_sums, x, z, out, np.float32, np.float32)
 
 
-def city_block_distances(x: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+def city_block_distances(x: Numbers, z: Numbers, out: Numbers) -> None:
     """out[i, j] = sum_d |x_id - z_jd|, for C-contiguous float32 arrays (n, d), (m, d) and (n, m)."""
     _run(_city_block_distances, x, z, out, np.float32, np.float32)
 
 
-def chi_square_distances(x: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+def chi_square_distances(x: Numbers, z: Numbers, out: Numbers) -> None:
     """out[i, j] = sum_d (x_id - z_jd)^2 / (x_id + z_jd) of non-negative numbers, with 0 / 0 = 0; arrays as above."""
     _run(_chi_square_distances, x, z, out, np.float32, np.float32)
 
 
-def minimum_sums_of_codes(x: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+def minimum_sums_of_codes(x: Numbers, z: Numbers, out: Numbers) -> None:
     """out[i, j] = sum_d min(x_id, z_jd) of codes: C-contiguous uint8 arrays (n, d) and (m, d), int32 (n, m). Exact."""
     _run(_minimum_sums_of_codes, x, z, out, np.uint8, np.int32)
 
 
-def _run(loop: Callable[..., Any], x: np.ndarray, z: np.ndarray, out: np.ndarray, given: type, result: type) -> None:
+def _run(loop: Callable[..., Any], x: Numbers, z: Numbers, out: Numbers, given: type, result: type) -> None:
+    x, z, out = np.asarray(x), np.asarray(z), np.asarray(out)
     assert x.dtype == z.dtype == given, "x and z have the wrong type"
     assert out.dtype == result, "out has the wrong type"
     assert (x.shape[1], out.shape) == (z.shape[1], (len(x), len(z))), "shapes do not fit together"

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gramless.engine.cuda import torch_layers
+from gramless.engine.backends import plain_layers
 from gramless.engine.cuda.functions import activate, derivative
 from gramless.engine.cuda.products import (
     appended,
@@ -23,6 +23,7 @@ from gramless.engine.cuda.products import (
 )
 from gramless.engine.cuda.structure import Network, count, fits, item, pack, pieces, places, unpack
 from gramless.engine.program import DenseLayer
+from gramless.network import reference
 
 PAIRS = 64  # in a tile
 TILES = 8  # that one program of the forward pass goes through
@@ -117,7 +118,7 @@ def forward(values: Tensor, layers: Sequence[DenseLayer], scale: float, out: Ten
     assert values.dtype == out.dtype == torch.float32
     widths = pieces(n_kernels)
     if not fits(widths, layers):
-        return torch_layers.forward(values, layers, scale, out)
+        return torch.mul(reference.forward(plain_layers(layers), values), scale, out=out)
     packed = _packed(layers, n_kernels)
     _forward_kernel[(triton.cdiv(n_pairs, PAIRS * TILES),)](
         values,
@@ -149,7 +150,7 @@ def backward(values: Tensor, slopes: Tensor, layers: Sequence[DenseLayer]) -> li
     assert values.dtype == slopes.dtype == torch.float32
     widths = pieces(n_kernels)
     if len(layers) != 2 or not fits(widths, layers):
-        return torch_layers.backward(values, slopes, layers)
+        return reference.gradients(plain_layers(layers), values, slopes)
     packed = _packed(layers, n_kernels)
     n_programs = min(PROGRAMS, triton.cdiv(n_pairs, PAIRS))
     totals = values.new_zeros(n_programs, len(packed.weights))

@@ -13,14 +13,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gramless.engine.cuda import torch_layers
+from gramless.engine.backends import plain_layers
 from gramless.engine.cuda.functions import operate
-from gramless.engine.cuda.given_values import backward, forward
 from gramless.engine.cuda.products import appended, network
 from gramless.engine.cuda.structure import Kernels, arrange, count, fits, item, pack
 from gramless.engine.program import DenseLayer, Elementary, Sides
-
-__all__ = ["backward", "elementary_values", "evaluate", "forward"]
+from gramless.network import forward
 
 COLUMNS = 64  # of pairs in a tile, all of one row
 ROWS = 16  # that one program goes through, one after the other
@@ -152,7 +150,7 @@ def evaluate(
         here = slice(start, start + n_rows)
         side = Sides(*(part[:, here].contiguous() for part in (rows.shift, rows.gain, rows.factor)))
         values = elementary_values(planes[:, here].contiguous(), elementary, side, columns)
-        out[here] = torch_layers.forward(values.flatten(1), layers, scale).view_as(out[here])
+        out[here] = forward(plain_layers(layers), values).mul_(scale)
     return out
 
 
