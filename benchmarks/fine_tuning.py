@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["filter", "default", "exact", "algorithm1"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--output-gain", type=float, default=7.0)
+    parser.add_argument("--products", choices=["float32", "tf32"], default="float32", help="of Algorithm 1 on a GPU")
     parser.add_argument("--name", default="fine_tuning", help="of the JSON file")
     chosen = parser.parse_args()
     corel = load(chosen.features)
@@ -125,7 +126,9 @@ def main() -> None:
             if method == "algorithm1" and seed:
                 continue
             started = time.perf_counter()
+            torch.backends.cuda.matmul.allow_tf32 = method == "algorithm1" and chosen.products == "tf32"
             result = TUNERS[method](dmn.map_, corel.views[tuning_rows], torch.Generator().manual_seed(seed))
+            torch.backends.cuda.matmul.allow_tf32 = False
             note(n_landmarks, n_tuning, method, judge(result.map))
             last_step, last_error = result.curve[-1]
             print(

@@ -1,12 +1,13 @@
 """The progress bar: silent at first, silent where nobody looks, and never two at a time."""
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
 from gramless import progress
-from gramless.progress import ProgressBar
+from gramless.progress import ProgressBar, Waiting
 
 
 @pytest.fixture
@@ -44,3 +45,23 @@ def test_silent_where_nobody_looks(monkeypatch):
     with ProgressBar("work", 1) as bar:
         bar.advance()
     assert written.getvalue() == ""
+
+
+def test_waiting_is_said_after_two_seconds_only(screen, monkeypatch):
+    with Waiting("quick work"):
+        pass
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
+    with Waiting("slow work"):
+        time.sleep(0.3)
+    assert "slow work" in screen.getvalue()
+
+
+def test_waiting_is_silent_under_a_bar(screen, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
+    with ProgressBar("outer work", 1) as bar:
+        time.sleep(0.01)
+        bar.advance()
+        with Waiting("inner work"):
+            time.sleep(0.2)
+    assert "inner work" not in screen.getvalue()

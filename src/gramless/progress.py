@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import time
+from threading import Timer
 from types import TracebackType
 from typing import ClassVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.status import Status
 
 PATIENCE_SECONDS = 2.0
+
+
+class Waiting:
+    """Says what is going on, after two seconds, while something of unknown length runs; same rules as a ProgressBar."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __enter__(self) -> Waiting:
+        self._status: Status | None = None
+        self._timer = Timer(PATIENCE_SECONDS, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def _show(self) -> None:
+        console = Console(stderr=True)
+        if (console.is_terminal or console.is_jupyter) and not ProgressBar._shown:
+            self._status = console.status(self._label)
+            self._status.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        self._timer.join()
+        if self._status is not None:
+            self._status.stop()
 
 
 class ProgressBar:

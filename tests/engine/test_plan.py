@@ -69,6 +69,8 @@ def test_explain_says_what_it_will_take(rng):
     assert "plain PyTorch" in str(
         gl.DeepMapNetwork(kernel, 20, random_state=0).fit(random_views(rng, 60, (5, 4))).explain(9)
     )
+    with pytest.raises(ValueError, match="cannot be -5 x 20 pairs"):
+        dmn.explain(-5)
     with pytest.raises(ValueError, match="layer by layer"):
         gl.DeepMapNetwork(kernel, 20, evaluation="layered", random_state=0).fit(X).explain(9)
 

@@ -106,6 +106,8 @@ def make_plan(
     Memory of a block of b rows and c columns: 2 (b + c) features (dense, and centred), c of them for all columns where
     a `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values per plane.
     """
+    if min(n_rows, n_columns) < 0:
+        raise ValueError(f"there cannot be {n_rows:,} x {n_columns:,} pairs of samples: give a number of samples.")
     inputs, layers = network.inputs, network.layers
     backend = find_backend(layers, dtype, device)
     size, width = dtype.itemsize, sum(layout.values())

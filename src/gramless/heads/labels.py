@@ -30,7 +30,7 @@ class Labels:
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise DataError(
-                f"all {len(y)} samples are of one class, {classes[0]!r}: a classifier needs samples of at least two "
+                f"all {len(y)} samples are of one class, {classes[0]}: a classifier needs samples of at least two "
                 "classes. Add the others, or check that the labels are the right ones."
             )
         if len(classes) == 2:

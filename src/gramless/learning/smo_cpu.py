@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
+from gramless.engine.cpu.caching import Compiled
+
 FORBIDDEN = np.float32(1e30)
 FLAT = np.float32(1e-12)  # curvature of a pair whose kernel rows coincide
 MAGNITUDE = np.int32(0x7FFFFFFF)  # all bits of a float but its sign
 SPAN = 128  # numbers looked at together in search of one
 
 
+@Compiled
 @njit(parallel=True, cache=True)
 def smo(
     gram: np.ndarray,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gramless import progress
 from gramless.engine import cpu, program
 
 CALL = """
@@ -15,7 +16,7 @@ x = np.ones((1, 3), np.float32)
 out = np.empty((1, 1), np.float32)
 statistics.minimum_sums(x, x, out)
 assert out[0, 0] == 3
-print(sum(statistics._minimum_sums.stats.cache_hits.values()))
+print(sum(statistics._minimum_sums.dispatcher.stats.cache_hits.values()))
 """
 
 
@@ -30,6 +31,7 @@ def test_code_is_kept_until_any_source_of_it_changes(tmp_path):
     package = tmp_path / "gramless" / "engine"
     shutil.copytree(Path(cpu.__file__).parent, package / "cpu", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(program.__file__, package)
+    shutil.copy(progress.__file__, package.parent)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
     assert hits(tmp_path) == 0

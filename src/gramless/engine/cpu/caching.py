@@ -14,6 +14,8 @@ from typing import Any
 
 from numba import njit
 
+from gramless.progress import Waiting
+
 
 def _digest_of_sources() -> str:
     digest = hashlib.sha256()
@@ -25,7 +27,20 @@ def _digest_of_sources() -> str:
 _SOURCES = CellType(_digest_of_sources())
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+class Compiled:
+    """Machine code that Python calls; the first call may have to make it."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher = dispatcher
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.dispatcher.signatures:
+            return self.dispatcher(*arguments)
+        with Waiting("compiling for this processor, the first time only"):
+            return self.dispatcher(*arguments)
+
+
+def compiled(function: Callable[..., Any]) -> Compiled:
     """The function as parallel machine code, cached on disk; for the functions that Python calls."""
     assert isinstance(function, FunctionType)
     code = function.__code__
@@ -38,5 +53,4 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     )
     keyed.__qualname__, keyed.__doc__ = function.__qualname__, function.__doc__
     keyed.__module__ = function.__module__
-    dispatcher: Callable[..., Any] = njit(parallel=True, cache=True)(keyed)
-    return dispatcher
+    return Compiled(njit(parallel=True, cache=True)(keyed))

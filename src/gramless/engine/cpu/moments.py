@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from gramless.engine.cpu.caching import Compiled
 from gramless.engine.cpu.packing import Numbers
 from gramless.engine.cpu.threads import threads_of_torch
 
 REORDERED = {"reassoc", "contract", "nsz", "nnan"}  # of sums and minima of finite numbers: what vectors need
 
 
+@Compiled
 @njit(parallel=True, fastmath=REORDERED, cache=True)
 def _moments(x, sums, squares, minima):  # type: ignore[no-untyped-def]
     for i in prange(len(x)):
