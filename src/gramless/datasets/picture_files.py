@@ -1,0 +1,74 @@
+"""Finding picture files in folders: always in the same order, and never round in circles."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gramless.datasets.annotated import Problem
+from gramless.errors import DataError
+
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff"})
+
+
+class FoundPictures(NamedTuple):
+    """Picture files, the names that people are shown, and the folders that may not be read."""
+
+    paths: list[Path]
+    names: list[str]
+    problems: list[Problem]
+
+
+def find_pictures(places: Sequence[Path]) -> FoundPictures:
+    """The pictures at `places`, each a file or a folder that is searched with all its subfolders.
+
+    A file that is named is taken whatever its suffix; in folders, files with one of SUFFIXES are, and hidden files and
+    folders are passed over. Links to folders are followed, but every folder is searched once, so circles end. Pictures
+    come in the order of `places`, in a folder by name, each picture once. A picture's name is its path in its folder;
+    where that would call two pictures the same, all are named by their paths as given.
+    """
+    problems: list[Problem] = []
+    found: dict[Path, str] = {}
+    for place in places:
+        if os.path.isdir(place):  # unlike Path.is_dir, False and no error where the way to it may not be searched
+            for path in _search(place, problems):
+                found.setdefault(path, shown_name(path.relative_to(place)))
+        elif os.path.exists(place):
+            found.setdefault(place, shown_name(Path(place.name)))
+        else:
+            raise DataError(f"there is no file or folder {place}, or it may not be read. Check the path.")
+    names = list(found.values())
+    if len(set(names)) < len(names):
+        names = [shown_name(path) for path in found]
+    return FoundPictures(list(found), names, problems)
+
+
+def shown_name(path: Path) -> str:
+    """A path for people: "/" between its parts, composed Unicode (NFC), a replacement for bytes that are no text."""
+    return unicodedata.normalize("NFC", os.fsencode(path.as_posix()).decode("utf-8", "replace"))
+
+
+def _search(top: Path, problems: list[Problem]) -> Iterator[Path]:
+    """Pictures below `top`: real folders first, then what links lead to and has not been searched yet."""
+    searched: set[tuple[int, int]] = set()
+    starts = [top]
+    while starts:
+        for folder, subfolders, files in os.walk(starts.pop(0), onerror=lambda error: _note(error, problems)):
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in searched:
+                subfolders.clear()
+                continue
+            searched.add((status.st_dev, status.st_ino))
+            inside = [Path(folder, name) for name in sorted(subfolders) if not name.startswith(".")]
+            starts += [path for path in inside if path.is_symlink()]
+            subfolders[:] = [path.name for path in inside if not path.is_symlink()]
+            for name in sorted(files):
+                if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
+                    yield Path(folder, name)
+
+
+def _note(error: OSError, problems: list[Problem]) -> None:
+    problems.append(Problem(shown_name(Path(error.filename)), f"this folder may not be read: {error.strerror}"))
