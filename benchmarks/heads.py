@@ -7,9 +7,9 @@ picture to choose by has to be new, as test pictures are. Every head runs on the
 with exact landmarks, squared and Huberised hinge up to 1,000 landmarks on the fine-tuned one as well; "default" marks
 what DeepMapClassifier does unless told otherwise.
 
-Then five keywords per picture by calibrated scores, for the DKN and for the default on 2,000 landmarks: the same
-calibration, learned on out-of-fold training scores, at the estimator's own strength of 1. The strength is not chosen;
-what others would give is shown on validation. The paper's balanced ensembles, slow label by label, run once at up to
+Then five keywords per picture by gains, for the DKN and for the default on 2,000 landmarks: probabilities and gains are
+learned on out-of-fold training scores, and so is the weight of recall, as the estimator does it with "auto". What every
+weight would give is shown on validation. The paper's balanced ensembles, slow label by label, run once at up to
 700 landmarks with C = 1.
 """
 
@@ -18,8 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from inspect import signature
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,16 +29,19 @@ from torch import Tensor
 
 import gramless as gl
 from gramless.budget import resolve_budget
+from gramless.estimators.operating_points import RECALL_WEIGHTS, best_recall_weight, operating_points
 from gramless.heads import (
     Calibration,
     HuberizedHinge,
     LinearOnSubset,
     SquaredHinge,
+    TopGains,
     fit_all_labels,
     fit_balanced_ensemble,
     out_of_fold_scores,
 )
 from gramless.learning import box, solve_svm_duals
+from gramless.metrics import annotation_scores
 
 TUNINGS = {None: "", "exact": ", exact landmarks", "default": ", fine-tuned"}
 FINE_TUNED_LANDMARKS = 1_000  # up to which maps are tried fine-tuned as well
@@ -48,8 +50,7 @@ DEFAULT_HEAD = "squared hinge"
 LINEAR_PENALTIES = (0.3, 0.5, 0.8, 1.3, 2.0, 4.0, 10.0)
 KERNEL_PENALTIES = tuple(sorted({*PENALTIES, *LINEAR_PENALTIES}))
 CALIBRATED_LANDMARKS = 2_000
-STRENGTH = signature(gl.DeepMapClassifier).parameters["calibration"].default
-STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+N_KEYWORDS = 5  # per picture
 COLUMNS = ("recall", "precision", "n_plus", "map_pictures", "map_keywords")
 
 Margins = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
@@ -100,8 +101,9 @@ class Result:
     C: float
     validation: Scores
     test: Scores
-    calibrated: Scores | None = None  # five keywords per picture at the default strength, on the test pictures
-    curve: dict[float, Scores] = field(default_factory=dict)  # on validation, by strength
+    recall_weight: float | None = None  # the best on out-of-fold scores of the training pictures
+    calibrated: Scores | None = None  # five keywords per picture by gains with that weight, on the test pictures
+    curve: dict[float, Scores] = field(default_factory=dict)  # on validation, by weight
 
     def __str__(self) -> str:
         parts = [self.validation, self.test, *([self.calibrated] if self.calibrated else [])]
@@ -113,20 +115,39 @@ def evaluate(corel: Corel5k, margins: Margins, penalties: tuple[float, ...], wit
     result = Result(C, on_validation, judge(margins(corel.train, corel.test, C), corel.labels[corel.test]))
     if with_calibration:
         fitted, held = corel.validation_split(0)
-        result.curve = calibrated(corel, margins, C, fitted, held, STRENGTHS)
-        result.calibrated = calibrated(corel, margins, C, corel.train, corel.test, (STRENGTH,))[STRENGTH]
+        validation = Calibrated.learn(corel, margins, C, fitted, held)
+        result.curve = {weight: validation.scores(weight) for weight in RECALL_WEIGHTS}
+        test = Calibrated.learn(corel, margins, C, corel.train, corel.test)
+        result.recall_weight = best_recall_weight(operating_points(test.unseen, test.signs, N_KEYWORDS))
+        result.calibrated = test.scores(result.recall_weight)
     return result
 
 
-def calibrated(
-    corel: Corel5k, margins: Margins, C: float, fitted: np.ndarray, asked: np.ndarray, strengths: tuple[float, ...]
-) -> dict[float, Scores]:
-    """Scores of calibrated margins; the statistics come from five folds of the fitted rows."""
-    signs = 2.0 * corel.labels[fitted] - 1.0
-    generator = torch.Generator().manual_seed(0)
-    unseen = out_of_fold_scores(lambda a, b: margins(fitted[a], fitted[b], C), signs, 5, generator)
-    raw = margins(fitted, asked, C)
-    return {s: judge(Calibration.learn(unseen, signs, s).apply(raw), corel.labels[asked]) for s in strengths}
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """Probabilities of keywords; their calibration comes from five folds of the fitted pictures."""
+
+    unseen: np.ndarray  # out-of-fold probabilities of the fitted pictures
+    signs: np.ndarray  # of the fitted pictures
+    probabilities: np.ndarray  # of the asked ones
+    truth: np.ndarray  # of the asked ones
+    raw: Scores  # of the asked ones, by margins
+
+    @classmethod
+    def learn(cls, corel: Corel5k, margins: Margins, C: float, fitted: np.ndarray, asked: np.ndarray) -> Calibrated:
+        signs = 2.0 * corel.labels[fitted] - 1.0
+        generator = torch.Generator().manual_seed(0)
+        unseen = out_of_fold_scores(lambda a, b: margins(fitted[a], fitted[b], C), signs, 5, generator)
+        calibration = Calibration.learn(unseen, signs)
+        raw, truth = margins(fitted, asked, C), corel.labels[asked]
+        known, new = calibration.probabilities(unseen), calibration.probabilities(raw)
+        return cls(known, signs, new, truth, judge(raw, truth))
+
+    def scores(self, recall_weight: float) -> Scores:
+        """Of five keywords per picture by gains; rankings stay those by margins."""
+        gains = TopGains.learn(self.unseen, self.signs, N_KEYWORDS, recall_weight)
+        five = annotation_scores(gains.decide(self.probabilities), self.truth)
+        return replace(self.raw, recall=five.recall, precision=five.precision, n_plus=five.n_plus)
 
 
 def draw_landmarks(corel: Corel5k, n_landmarks: int, seed: int) -> np.ndarray:
@@ -193,9 +214,9 @@ def main() -> None:
 def show(table: dict[str, list[Result]], kernel_sha256: str) -> None:
     """Curves of recall against precision on validation, then the table; both into the JSON file."""
     for name, results in table.items():
-        for strength in results[0].curve:
-            means = (mean([result.curve[strength] for result in results], c) for c in COLUMNS[:3])
-            print(f"validation, {name}, strength {strength:.2f}: R {next(means)}, P {next(means)}, N+ {next(means)}")
+        for weight in results[0].curve:
+            means = (mean([result.curve[weight] for result in results], c) for c in COLUMNS[:3])
+            print(f"validation, {name}, recall weight {weight:g}: R {next(means)}, P {next(means)}, N+ {next(means)}")
     rows = [
         [
             name,

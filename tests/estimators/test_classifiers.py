@@ -11,9 +11,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import check_random_state
 
 import gramless as gl
-from gramless.heads import HuberizedHinge, fit_all_labels
+from gramless.heads import Calibration, HuberizedHinge, TopGains, fit_all_labels, stratified_folds
 
 SMALL = {"hidden": (5,), "learning": None, "random_state": 0}
 COLUMNS = {"sepal": slice(0, 2), "petal": slice(2, 4)}
@@ -91,16 +92,73 @@ def test_every_head_classifies(iris, tagged, head):
     assert (clf.predict(X[80:]) == Y[80:]).mean() > 0.7
 
 
-def test_top_k_predicts_k_labels_and_calibration_finds_rare_ones(tagged):
+@pytest.fixture(scope="module")
+def rarely_tagged(tagged):
+    """With a rare label that the first view shows, if faintly."""
     X, Y = tagged
-    Y = np.column_stack([Y, np.arange(120) % 10 == 0])  # a rare label
+    rare = np.arange(120) % 10 == 0
+    first = X["first"] + 3.0 * rare[:, None] * (np.arange(6) == 0)
+    return gl.Views({"first": first, "second": X["second"]}), np.column_stack([Y, rare])
+
+
+def test_top_k_predicts_k_labels_and_gains_find_rare_ones(rarely_tagged):
+    X, Y = rarely_tagged
     clf = gl.DeepMapClassifier(n_landmarks=40, top_k=2, **SMALL).fit(X[:80], Y[:80])
     predicted = clf.predict(X[80:])
     assert (predicted.sum(1) == 2).all()
-    raw = clone(clf).set_params(calibration=0.0).fit(X[:80], Y[:80])
+    raw = clone(clf).set_params(recall_weight=None).fit(X[:80], Y[:80])
     assert raw.calibration_ is None
+    assert not hasattr(raw, "operating_points_")
     np.testing.assert_array_equal(raw.decision_function(X), clf.decision_function(X))
+    assert (raw.predict(X[80:]).sum(1) == 2).all()
     assert predicted[:, -1].sum() > raw.predict(X[80:])[:, -1].sum()
+
+
+def test_labels_are_given_by_probabilities_learned_on_scores_of_unseen_samples(rarely_tagged):
+    """The pieces by hand: folds, out-of-fold margins of the same SVMs, probabilities, gains."""
+    X, Y = rarely_tagged
+    clf = gl.DeepMapClassifier(n_landmarks=40, top_k=2, recall_weight=1.5, **SMALL).fit(X[:80], Y[:80])
+    phi, signs = clf.map_network_.transform(X[:80]), 2.0 * Y[:80] - 1.0
+    unseen = np.full(signs.shape, np.nan)
+    seed = check_random_state(0).randint(np.iinfo(np.int32).max, size=3)[2]
+    folds = stratified_folds(signs, 5, torch.Generator().manual_seed(int(seed)))
+    for fold in range(5):
+        head = OneVsRestClassifier(LinearSVC(max_iter=10_000)).fit(phi[folds != fold], Y[:80][folds != fold])
+        unseen[folds == fold] = head.decision_function(phi[folds == fold])
+    calibration = Calibration.learn(unseen, signs)
+    np.testing.assert_allclose(clf.calibration_.shift, calibration.shift, atol=1e-3)
+    np.testing.assert_allclose(clf.calibration_.scale, calibration.scale, atol=1e-3)
+    np.testing.assert_allclose(clf.calibration_.offset, calibration.offset, atol=2e-2)
+    gains = TopGains.learn(calibration.probabilities(unseen), signs, 2, 1.5)
+    np.testing.assert_allclose(clf.decision_.slope, gains.slope, rtol=0.1)
+    p = clf.calibration_.probabilities(clf.decision_function(X))
+    np.testing.assert_array_equal(clf.predict(X), clf.decision_.decide(p))
+
+
+def test_the_weight_of_recall_is_the_best_of_those_tried_unless_given(rarely_tagged):
+    X, Y = rarely_tagged
+    auto = gl.DeepMapClassifier(n_landmarks=40, top_k=2, **SMALL).fit(X, Y)
+    tried = [point.recall_weight for point in auto.operating_points_]
+    assert tried == sorted(set(tried))
+    best = max(point.f1 for point in auto.operating_points_)
+    weight = max(point.recall_weight for point in auto.operating_points_ if point.f1 > 0.99 * best)
+    given = clone(auto).set_params(recall_weight=weight).fit(X, Y)
+    np.testing.assert_array_equal(given.decision_.slope, auto.decision_.slope)
+    np.testing.assert_array_equal(given.predict(X), auto.predict(X))
+    other = clone(auto).set_params(recall_weight=20.0).fit(X, Y)
+    assert not np.allclose(other.decision_.slope, auto.decision_.slope)
+
+
+def test_a_label_that_nobody_has_is_not_predicted(tagged):
+    X, Y = tagged
+    clf = gl.DeepMapClassifier(n_landmarks=40, top_k=5, **SMALL).fit(X, np.column_stack([Y, np.zeros(120, int)]))
+    assert (clf.predict(X) == [1, 1, 1, 1, 0]).all()
+
+
+def test_without_any_label_there_is_no_weight_to_choose(tagged):
+    X, Y = tagged
+    with pytest.raises(gl.DataError, match="none of the 120 samples has a label"):
+        gl.DeepMapClassifier(n_landmarks=40, top_k=2, **SMALL).fit(X, np.zeros_like(Y))
 
 
 def test_thresholds_are_learned_on_scores_of_unseen_samples(tagged):
@@ -117,9 +175,10 @@ def test_choices_of_head_and_decision_that_cannot_be(iris, tagged):
         ({"top_k": 2}, iris),
         ({"C": 0.0}, iris),
         ({"top_k": 0}, tagged),
-        ({"top_k": 2, "calibration": 1.5}, tagged),
+        ({"top_k": 2, "recall_weight": -1.5}, tagged),
+        ({"top_k": 2, "recall_weight": "best"}, tagged),
     ):
-        with pytest.raises(ValueError, match=r"head|threshold|top_k|C must|at least one label|strength"):
+        with pytest.raises(ValueError, match=r"head|threshold|top_k|C must|at least one label|recall_weight"):
             gl.DeepMapClassifier(n_landmarks=10, **SMALL, **wrong).fit(*data)
 
 

@@ -17,6 +17,7 @@ from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.operating_points import best_recall_weight, operating_points
 from gramless.heads import (
     Calibration,
     Decision,
@@ -24,6 +25,7 @@ from gramless.heads import (
     Kind,
     LinearFit,
     Threshold,
+    TopGains,
     TopK,
     Weights,
     out_of_fold_scores,
@@ -59,11 +61,12 @@ class DeepMapClassifier(ViewsClassifier):
         vectors lack, and a plain hinge suffers from it. The Huberised hinge puts its mean back, as a number on the
         diagonal of the dual; the squared hinge, which has such a number too, did better on validation data.
     top_k : int or None
-        With several labels per sample: predict the k best of every sample, by scores made comparable between labels.
-        None predicts every label above its threshold.
-    calibration : float
-        With top_k: from 0, raw scores, to 1, scores standardised per label by their out-of-fold statistics. More recall
-        and more labels found, for less precision.
+        With several labels per sample: predict k labels of every sample, those that most raise recall and precision on
+        average over labels. None predicts every label above its threshold.
+    recall_weight : "auto", float or None
+        With top_k: how much recall counts beside precision; more recall and more labels found, for less precision.
+        "auto" takes the weight with the highest F1 on out-of-fold scores, None predicts the k labels with the best
+        scores as they come out of the SVMs.
     threshold : "sign" or "f1"
         Without top_k: labels with a positive score, or above the threshold that had the best out-of-fold F1.
     class_weight : dict of classes to weights, "balanced", or None
@@ -80,7 +83,10 @@ class DeepMapClassifier(ViewsClassifier):
     classes_ : array
         The classes, or the numbers of the labels.
     calibration_ : Calibration or None
-    decision_ : TopK or Threshold
+        With top_k and recall_weight: from scores to probabilities, learned on out-of-fold scores.
+    decision_ : TopGains, TopK or Threshold
+    operating_points_ : tuple of OperatingPoint
+        With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
     n_iter_ : int
         Iterations of the solver, the largest over labels.
     """
@@ -105,7 +111,7 @@ class DeepMapClassifier(ViewsClassifier):
         C: float = 1.0,
         head: Kind = "squared_hinge",
         top_k: int | None = None,
-        calibration: float = 1.0,
+        recall_weight: float | str | None = "auto",
         threshold: str = "sign",
         class_weight: Any = None,
         max_iter: int = 10_000,
@@ -131,7 +137,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.C = C
         self.head = head
         self.top_k = top_k
-        self.calibration = calibration
+        self.recall_weight = recall_weight
         self.threshold = threshold
         self.class_weight = class_weight
         self.max_iter = max_iter
@@ -190,12 +196,14 @@ class DeepMapClassifier(ViewsClassifier):
         """How scores become labels; learned from scores of samples that their classifiers have not seen, if at all."""
         if self.threshold not in ("sign", "f1"):
             raise ValueError(f"threshold={self.threshold!r}: give 'sign' or 'f1'.")
-        best = None if self.top_k is None else TopK(self.top_k)
-        if best is not None and not self.labels_.multilabel:
+        weight = self.recall_weight
+        if isinstance(weight, str) and weight != "auto":
+            raise ValueError(f"recall_weight={weight!r}: give 'auto', a positive number, or None.")
+        if self.top_k is not None and not self.labels_.multilabel:
             raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
-        if best is not None and self.calibration == 0:
-            return None, best
-        if not self.labels_.multilabel or (best is None and self.threshold == "sign"):
+        if self.top_k is not None and weight is None:
+            return None, TopK(self.top_k)
+        if self.top_k is None and (self.threshold == "sign" or not self.labels_.multilabel):
             return None, Threshold()
 
         def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -203,9 +211,14 @@ class DeepMapClassifier(ViewsClassifier):
 
         generator = torch.Generator().manual_seed(seed)
         unseen = out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), generator)
-        if best is not None:
-            return Calibration.learn(unseen, signs, self.calibration), best
-        return None, Threshold.learn(unseen, signs)
+        if self.top_k is None or weight is None:
+            return None, Threshold.learn(unseen, signs)
+        calibration = Calibration.learn(unseen, signs)
+        probabilities = calibration.probabilities(unseen)
+        if isinstance(weight, str):
+            self.operating_points_ = operating_points(probabilities, signs, self.top_k)
+            weight = best_recall_weight(self.operating_points_)
+        return calibration, TopGains.learn(probabilities, signs, self.top_k, weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes, or an indicator of the labels of every sample."""
@@ -213,7 +226,7 @@ class DeepMapClassifier(ViewsClassifier):
         margins = self._margins(X)
         if not self.labels_.multilabel:
             return self.labels_.decide(margins)
-        comparable = margins if self.calibration_ is None else self.calibration_.apply(margins)
+        comparable = margins if self.calibration_ is None else self.calibration_.probabilities(margins)
         return self.decision_.decide(comparable).astype(np.int64)
 
     def _features(self, views: Views) -> np.ndarray:

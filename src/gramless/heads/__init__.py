@@ -1,13 +1,15 @@
 """Classifiers on kernels and maps: labels in, margins out."""
 
 from gramless.heads.batched import fit_all_labels
-from gramless.heads.calibration import Calibration, out_of_fold_scores, stratified_folds
+from gramless.heads.calibration import Calibration
 from gramless.heads.decisions import Decision, Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
 from gramless.heads.fitting import Kind, LinearFit
 from gramless.heads.labels import Labels
 from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
+from gramless.heads.out_of_fold import out_of_fold_scores, stratified_folds
 from gramless.heads.svm import Head, Loss, Weights, fit_kernel_svms, fit_linear_svms
+from gramless.heads.top_gains import TopGains
 
 __all__ = [
     "Calibration",
@@ -24,6 +26,7 @@ __all__ = [
     "SquaredHinge",
     "SubsetFit",
     "Threshold",
+    "TopGains",
     "TopK",
     "Weights",
     "fit_all_labels",

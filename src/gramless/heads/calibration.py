@@ -1,122 +1,96 @@
-"""Making the scores of different labels comparable within a sample.
+"""From the scores of a label's classifier to the probability that a sample has the label.
 
-A frequent keyword's classifier gives higher scores than a rare one's for every picture, so ranking a picture's keywords
-by raw scores proposes the frequent ones. Standardised per label, scores compare how unusual each is for its keyword:
-more keywords are found, some precision is lost. The statistics come from training samples, so that a picture's answer
-does not depend on the pictures beside it, scored by classifiers that have not seen them: out-of-fold scores.
+The scores of different labels do not compare: a frequent keyword's classifier gives higher ones than a rare one's for
+every picture. What compares is how unusual a score is for its label, and how frequent the label is. The statistics
+come from training samples, so that a picture's answer does not depend on the pictures beside it, scored by classifiers
+that have not seen them: out-of-fold scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import torch
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 
 from gramless.errors import DataError
-from gramless.progress import ProgressBar
 
 CONSTANT = 1e-6  # a spread under this share of the typical label's is none
+MOST_SCORES = 4_000_000  # that the three numbers shared by all labels are learned on
+LEAST_SLOPE = 1e-3  # scores that say nothing, or the opposite, still keep their order within a label
+FARTHEST = 1_000.0  # asinh of the largest float is 710; infinity would meet an offset of minus infinity
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Scores f of a label become (f - strength shift) / scale^strength.
+    """A score f of a label has the probability sigmoid(slope asinh((f - shift) / scale) + offset).
 
-    strength 0 leaves the raw scores, 1 standardises them, and between the two lies a curve of recall against precision.
-    The scale enters as a power, not as a mixture of raw and standardised scores, so that multiplying the scores of all
-    labels by one number changes no ranking, at any strength.
+    shift and scale standardise the scores of each label. A rare label has few positives to learn a probability from,
+    so that the slope is shared by all labels, and the offset is an affine function of the log odds of the label, also
+    shared: three numbers in all, by maximum likelihood. Standardised scores of rare labels have long tails, hence
+    asinh, the identity near 0 and logarithmic far out: on validation data it beat the score itself and its square.
     """
 
     shift: np.ndarray  # (n_labels,)
     scale: np.ndarray  # (n_labels,), positive
-    strength: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.strength <= 1.0:
-            raise ValueError(f"the strength of a calibration lies between 0 and 1, got {self.strength}.")
+    offset: np.ndarray  # (n_labels,); infinite for a label that no sample had, or that all had
+    slope: float
 
     @classmethod
-    def learn(cls, scores: np.ndarray, signs: np.ndarray, strength: float = 1.0) -> Self:
-        """Mean and standard deviation of every label's out-of-fold scores (n, n_labels); NaN, no score, is left out.
+    def learn(cls, scores: np.ndarray, signs: np.ndarray) -> Self:
+        """From out-of-fold scores (n, n_labels); NaN, no score, is left out. Of very many rows some are skipped.
 
-        A label whose scores do not vary keeps the typical scale, so that rounding is not blown up into a ranking. One
-        that was never positive (or never negative) has no score that means anything: its constant answer is placed
-        below (above) every standardised score that was seen.
+        A label whose scores do not vary keeps the typical scale, so that rounding is not blown up into a ranking.
         """
         if scores.shape != signs.shape:
             raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
-        known = ~np.isnan(scores)
-        count = np.maximum(known.sum(0), 1)
-        mean = np.where(known, scores, 0.0).sum(0) / count
-        centred = np.where(known, scores - mean, 0.0)
-        deviation = np.sqrt(np.square(centred).sum(0) / count)
         positive, negative = (signs > 0).any(0), (signs < 0).any(0)
-        spread = deviation[positive & negative & (deviation > 0.0)]
-        typical = float(np.median(spread)) if len(spread) else 1.0
-        scale = np.where(positive & negative & (deviation > CONSTANT * typical), deviation, typical)
-        furthest = 1.0 + np.abs(centred / scale)[:, positive & negative].max(initial=0.0)
-        place = np.where(positive & negative, 0.0, np.where(positive, furthest, -furthest))
-        shift = mean - place * scale
-        return cls(shift, scale, strength)
+        varied = np.logical_and(positive, negative)
+        shift, scale = _standard(scores, varied)
+        n_positive = (signs > 0).sum(0)
+        odds = logit((n_positive + 0.5) / (len(signs) + 1.0))
+        some = slice(None, None, 1 + scores.size // MOST_SCORES)
+        unusual = _unusual(scores[some], shift, scale)[:, varied]
+        slope, by_odds, constant = _shared_logistic(unusual, odds[varied], signs[some][:, varied] > 0)
+        offset = np.where(varied, constant + by_odds * odds, np.where(positive, np.inf, -np.inf))
+        return cls(shift, scale, offset, slope)
 
-    def apply(self, scores: np.ndarray) -> np.ndarray:
-        """Scores (n, n_labels) that compare labels; within a label nothing changes places."""
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """(n, n_labels), between 0 and 1; within a label nothing changes places. No score, NaN, stays one."""
         if scores.shape[-1] != len(self.shift):
             raise DataError(f"scores of {scores.shape[-1]} labels came, but {len(self.shift)} are calibrated.")
-        return (scores - self.strength * self.shift) / self.scale**self.strength
+        return expit(self.slope * _unusual(scores, self.shift, self.scale) + self.offset)
 
 
-def out_of_fold_scores(
-    score: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    signs: np.ndarray,
-    n_folds: int,
-    generator: torch.Generator,
-) -> np.ndarray:
-    """Scores (n, n_labels) of every training sample by classifiers that have not seen it, n_folds fits in all.
-
-    score(train, test) fits on the rows `train` and scores the rows `test`: (len(test), n_labels). On a map that is
-    fit(phi[train], signs[train]).margins(phi[test]); on a kernel, gram[train][:, train] and gram[test][:, train] take
-    the places of phi[train] and phi[test].
-
-    A label that has no positive (or no negative) left in `train` has no score in `test`: NaN. One that has none at all
-    keeps its constant answer.
-    """
-    folds = stratified_folds(signs, n_folds, generator)
-    varied = signs.min(0) != signs.max(0)
-    scores = np.empty(signs.shape)
-    with ProgressBar("out-of-fold scores", n_folds) as progress:
-        for fold in range(n_folds):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            constant = signs[train].min(0) == signs[train].max(0)
-            scores[test] = np.where(constant & varied, np.nan, score(train, test))
-            progress.advance()
-    return scores
+def _standard(scores: np.ndarray, varied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every label's finite scores."""
+    known = np.isfinite(scores)
+    count = np.maximum(known.sum(0), 1)
+    scores = np.where(known, scores, 0.0)
+    unit = np.maximum(np.abs(scores).max(0), np.finfo(np.float64).tiny)  # squares of huge scores would overflow
+    mean = (scores / unit).sum(0) / count
+    deviation = unit * np.sqrt(np.square(np.where(known, scores / unit - mean, 0.0)).sum(0) / count)
+    mean = unit * mean
+    spread = deviation[varied & (deviation > 0.0)]
+    typical = float(np.median(spread)) if len(spread) else 1.0
+    return mean, np.where(varied & (deviation > CONSTANT * typical), deviation, typical)
 
 
-def stratified_folds(signs: np.ndarray, n_folds: int, generator: torch.Generator) -> np.ndarray:
-    """The fold of every sample, (n,), such that each label's positives spread over the folds as evenly as can be.
+def _unusual(scores: np.ndarray, shift: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """How far out scores lie for their labels, (n, n_labels); NaN stays NaN."""
+    with np.errstate(over="ignore"):
+        return np.clip(np.arcsinh((scores - shift) / scale), -FARTHEST, FARTHEST)
 
-    Iterative stratification (Sechidis, Tsoumakas, Vlahavas 2011): the label with the fewest samples left to place goes
-    first, each of its samples to the fold that has fewest of that label, then to the one with most room. Where
-    positives are the majority it is the negatives that are spread. O(n n_labels).
-    """
-    n = len(signs)
-    if not 2 <= n_folds <= n:
-        raise ValueError(f"{n} samples can be cut into 2 to {n} folds, not {n_folds}.")
-    rare = np.where(2 * (signs > 0).sum(0) <= n, signs > 0, signs < 0)
-    rare = np.column_stack([rare, np.ones(n, dtype=bool)])  # a label of all samples, last to go: it fills the folds
-    shuffled = torch.randperm(n, generator=generator).numpy()
-    folds = np.full(n, -1)
-    placed = np.zeros((n_folds, rare.shape[1]), dtype=int)
-    left = rare.sum(0)
-    while left.any():
-        label = np.where(left > 0, left, n + 1).argmin()
-        for row in shuffled[rare[shuffled, label] & (folds[shuffled] < 0)]:
-            fold = np.lexsort((placed[:, -1], placed[:, label]))[0]
-            folds[row] = fold
-            placed[fold] += rare[row]
-            left -= rare[row]
-    return folds
+
+def _shared_logistic(unusual: np.ndarray, odds: np.ndarray, has: np.ndarray) -> tuple[float, float, float]:
+    """Slope of the scores (n, n_labels), slope of the labels' log odds, and constant, by logistic regression."""
+    known = ~np.isnan(unusual)
+    features = np.column_stack([unusual[known], np.broadcast_to(odds, unusual.shape)[known]])
+    answers = has[known]
+    if not 0 < answers.sum() < len(answers):
+        return LEAST_SLOPE, 1.0, 0.0
+    fitted = LogisticRegression(C=1e4, max_iter=1_000).fit(features, answers)
+    slope, by_odds = fitted.coef_[0]
+    return max(float(slope), LEAST_SLOPE), float(by_odds), float(fitted.intercept_[0])

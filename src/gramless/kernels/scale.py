@@ -10,8 +10,9 @@ from torch import Tensor
 
 Scale = float | Literal["mean", "neighbours"]
 
-MAX_QUERIES = 1_000
-MAX_REFERENCES = 5_000
+ENOUGH = {"mean": (250, 1_000), "neighbours": (1_000, 5_000)}
+"""Samples that are asked for their distances, and samples that those are to. A mean settles soon, to about 1 %; who the
+nearest are depends on how many there are."""
 
 
 def check_scale(scale: Scale) -> None:
@@ -31,16 +32,17 @@ def settle_scale(
 ) -> float:
     """Mean distance to the k nearest other samples ("neighbours"), or to all other samples ("mean").
 
-    Estimated from at most 1,000 samples against at most 5,000, drawn with the generator. Samples that all
-    coincide have no width; any is right for them, and 1 is returned.
+    Estimated from ENOUGH samples, drawn with the generator. Samples that all coincide have no width; any is right for
+    them, and 1 is returned.
     """
     if not isinstance(scale, str):
         return scale
     if n_neighbours < 1:
         raise ValueError(f"n_neighbours must be at least 1, got {n_neighbours}.")
     order = torch.randperm(len(x), generator=generator)
-    references = x[order[:MAX_REFERENCES].to(x.device)]
-    n_queries = min(len(x), MAX_QUERIES)
+    max_queries, max_references = ENOUGH[scale]
+    references = x[order[:max_references].to(x.device)]
+    n_queries = min(len(x), max_queries)
     distances = distance(references[:n_queries], references)  # (q, r); query i is reference i
     distances.fill_diagonal_(torch.inf)
     if len(references) < 2:
