@@ -123,10 +123,25 @@ def test_text_classes_given_landmarks_tensors_and_sparse_views_come_back(data, t
 def test_a_calibrated_classifier_comes_back(data, tmp_path):
     X, y = data
     Y = np.eye(3, dtype=int)[y]
-    for choice in ({"top_k": 2}, {"threshold": "f1"}):
+    for choice in ({"top_k": 2}, {"top_k": 2, "recall_weight": 1.5}, {"top_k": 2, "recall_weight": None}):
         clf = gl.DeepMapClassifier(n_landmarks=10, **SMALL, **choice).fit(X, Y)
         gl.save(clf, tmp_path / "m")
-        np.testing.assert_array_equal(gl.load(tmp_path / "m").predict(X), clf.predict(X))
+        loaded = gl.load(tmp_path / "m")
+        assert vars(loaded).keys() == vars(clf).keys()
+        np.testing.assert_array_equal(loaded.predict(X), clf.predict(X))
+        if clf.calibration_ is not None:
+            margins = clf.decision_function(X)
+            expected = clf.decision_.gains(clf.calibration_.probabilities(margins))
+            np.testing.assert_array_equal(loaded.decision_.gains(loaded.calibration_.probabilities(margins)), expected)
+        if choice == {"top_k": 2}:
+            assert loaded.operating_points_ == clf.operating_points_
+
+
+def test_learned_thresholds_come_back(data, tmp_path):
+    X, y = data
+    clf = gl.DeepMapClassifier(n_landmarks=10, threshold="f1", **SMALL).fit(X, np.eye(3, dtype=int)[y])
+    gl.save(clf, tmp_path / "m")
+    np.testing.assert_array_equal(gl.load(tmp_path / "m").decision_.thresholds, clf.decision_.thresholds)
 
 
 def test_functions_are_named_in_the_file_and_come_from_the_caller(data, tmp_path):

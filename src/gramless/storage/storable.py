@@ -9,10 +9,13 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
+from gramless.annotation import Album, Annotator
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, LayeredMap, sublayers
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
-from gramless.heads import Calibration, Head, Labels, Threshold, TopK
+from gramless.estimators.operating_points import OperatingPoint
+from gramless.features import PictureFeatures
+from gramless.heads import Calibration, Head, Labels, Threshold, TopGains, TopK
 from gramless.kernels import (
     ArcCosine,
     ChiSquare,
@@ -46,7 +49,8 @@ VALUES: dict[str, type] = {
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
         *(CollapsedMap, LayeredMap, LandmarkExactMap, RepresenterMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
-        *(Head, Labels, Calibration, TopK, Threshold, Supervised, SemiSupervised, CurvePoint),
+        *(Head, Labels, Calibration, TopGains, TopK, Threshold, Supervised, SemiSupervised, CurvePoint),
+        *(OperatingPoint, PictureFeatures, Album, Annotator),
     )
 }
 """Classes whose constructor arguments are attributes of the same names."""

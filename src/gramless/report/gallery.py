@@ -1,0 +1,118 @@
+"""Annotated pictures as one HTML page that needs nothing else: thumbnails, style and script are inside it."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gramless.annotation.suggestions import Annotation
+from gramless.atomic import write_atomically
+from gramless.errors import DataError
+from gramless.features.packages import needed
+from gramless.features.pictures import PictureError
+from gramless.features.thumbnails import make_thumbnail
+from gramless.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+THUMBNAIL_SIDE = 360  # twice the pixels of its place on the page, for screens with small ones
+MOST_PICTURES = 200  # about 5 MB; browsers get slow with pages much larger
+
+
+@dataclass(frozen=True)
+class KeywordRow:
+    """A suggested keyword, its score, how much of its bar is filled, and whether it is right: yes, no or not known."""
+
+    keyword: str
+    score: str
+    percent: float
+    right: bool | None
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the page shows of one picture; without a thumbnail, the reason."""
+
+    name: str
+    thumbnail: str
+    reason: str
+    rows: tuple[KeywordRow, ...]
+    judged: bool
+    missed: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def save_gallery(
+    path: str | os.PathLike,
+    annotations: Sequence[Annotation],
+    title: str,
+    summary: Mapping[str, str],
+    limit: int = MOST_PICTURES,
+) -> None:
+    """Write the page: every picture with its keywords and scores, and where the truth is known what was missed.
+
+    `summary` names figures that stand at the top, such as {"mean F": "41.3 %"}. Of more than `limit` pictures, so many
+    are shown, evenly spread over all of them, and the page says so.
+    """
+    if limit < 1:
+        raise DataError(f"a gallery shows at least one picture, but limit={limit} came.")
+    template = _template()  # before the work, in case Jinja2 is missing
+    shown = spread_evenly(annotations, limit)
+    cards = []
+    with ProgressBar("drawing the gallery", len(shown)) as bar:
+        for annotation in shown:
+            cards.append(make_card(annotation))
+            bar.advance()
+    page = template.render(
+        title=title,
+        summary=summary,
+        cards=cards,
+        n_all=len(annotations),
+        vocabulary=sorted({word for card in cards for word in card.words}),
+    )
+    write_atomically(path, lambda file: file.write(page.encode("utf-8", "replace")))
+
+
+def spread_evenly(annotations: Sequence[Annotation], limit: int) -> list[Annotation]:
+    """At most `limit` of them, evenly spread: the first of a sorted collection would all look alike."""
+    n_shown = min(limit, len(annotations))
+    return [annotations[i * len(annotations) // n_shown] for i in range(n_shown)]
+
+
+def make_card(annotation: Annotation) -> Card:
+    rows = tuple(
+        KeywordRow(
+            keyword,
+            f"{score:.2f}",
+            100 * min(max(score, 0.0), 1.0),
+            None if annotation.truth is None else keyword in annotation.right,
+        )
+        for keyword, score in annotation.suggestions
+    )
+    thumbnail = reason = ""
+    try:
+        thumbnail = (
+            "data:image/jpeg;base64," + base64.b64encode(make_thumbnail(annotation.path, THUMBNAIL_SIDE)).decode()
+        )
+    except PictureError as error:
+        reason = error.reason
+    words = tuple(dict.fromkeys((*annotation.keywords, *(annotation.truth or ()))))
+    return Card(annotation.name, thumbnail, reason, rows, annotation.truth is not None, annotation.missed, words)
+
+
+def _template() -> Template:
+    needed("jinja2")
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("gramless.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("gallery.html")

@@ -1,0 +1,131 @@
+"""Tables, CSV and JSON of annotations: read back by the standard library and by the project's own reader."""
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gramless.annotation.suggestions import Annotation, Suggestion
+from gramless.annotation.writers import annotation_table, check_csv_keywords, write_csv, write_json
+from gramless.datasets.keyword_files import read_keyword_file
+from gramless.errors import DataError
+
+NASTY = (
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\uff1d1+1",
+    'say "sea"',
+    "a,b",
+    "[red]x[/red]",
+    "Übersee 🌊",
+)
+
+
+def annotation(name, *keywords):
+    suggestions = tuple(Suggestion(keyword, 0.9 - 0.1 * i) for i, keyword in enumerate(keywords))
+    return Annotation(Path("somewhere") / name, name, suggestions)
+
+
+def shown(table, width=100):
+    console = Console(width=width, record=True, file=StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+ANNOTATIONS = [annotation("sea/1.jpg", "boat", "sky"), annotation("2.jpg"), annotation("ä;b.jpg", "cat")]
+
+
+def test_csv_has_a_row_per_picture(tmp_path):
+    write_csv(tmp_path / "k.csv", ANNOTATIONS)
+    with open(tmp_path / "k.csv", encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["file", "keywords", "scores"],
+        ["sea/1.jpg", "boat; sky", "0.9000; 0.8000"],
+        ["2.jpg", "", ""],
+        ["ä;b.jpg", "cat", "0.9000"],
+    ]
+
+
+def test_csv_is_a_keyword_file(tmp_path):
+    write_csv(tmp_path / "k.csv", ANNOTATIONS)
+    assert read_keyword_file(tmp_path / "k.csv") == {"sea/1.jpg": ("boat", "sky"), "2.jpg": (), "ä;b.jpg": ("cat",)}
+
+
+@pytest.mark.parametrize("keyword", [word for word in NASTY if "|" not in word])
+def test_no_cell_is_a_formula_and_all_come_back(tmp_path, keyword):
+    write_csv(tmp_path / "k.csv", [annotation(f"{keyword}.jpg", keyword, "cat", keyword + "2")])
+    with open(tmp_path / "k.csv", encoding="utf-8-sig", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    parts = [part for cell in cells for part in cell.split(";")]  # some spreadsheets cut there
+    assert not [part for part in parts if part[:1] in tuple("=+-@\uff1d")]
+    assert read_keyword_file(tmp_path / "k.csv") == {f"{keyword}.jpg": (keyword, "cat", keyword + "2")}
+
+
+def test_negative_scores_are_no_formulas_either(tmp_path):
+    write_csv(tmp_path / "k.csv", [Annotation(Path("a"), "a", (Suggestion("cat", -1.5), Suggestion("dog", -2.0)))])
+    assert '" -1.5000; -2.0000"' in (tmp_path / "k.csv").read_text(encoding="utf-8-sig")
+
+
+@pytest.mark.parametrize("keyword", ["a;b", "cmd|x"])
+def test_csv_refuses_keywords_with_separators_and_writes_nothing(tmp_path, keyword):
+    with pytest.raises(DataError, match="Write JSON instead"):
+        write_csv(tmp_path / "k.csv", [*ANNOTATIONS, annotation("c.jpg", keyword)])
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(DataError, match="separate the keywords"):
+        check_csv_keywords(["cat", keyword])
+    check_csv_keywords(["cat", "a,b"])
+
+
+def test_json_lists_keywords_scores_and_errors(tmp_path):
+    write_json(tmp_path / "k.json", ANNOTATIONS[:2], {"broken.png": "is cut off"})
+    assert json.loads((tmp_path / "k.json").read_text(encoding="utf-8")) == [
+        {
+            "file": "sea/1.jpg",
+            "keywords": [{"keyword": "boat", "score": 0.9}, {"keyword": "sky", "score": 0.8}],
+        },
+        {"file": "2.jpg", "keywords": []},
+        {"file": "broken.png", "error": "is cut off"},
+    ]
+
+
+def test_json_is_a_keyword_file_even_of_nasty_keywords(tmp_path):
+    write_json(tmp_path / "k.json", [annotation("a.jpg", *NASTY, "a;b")], {"x.jpg": "is empty"})
+    assert read_keyword_file(tmp_path / "k.json") == {"a.jpg": (*NASTY, "a;b"), "x.jpg": ()}
+
+
+def test_names_in_another_encoding_can_be_written(tmp_path):
+    name = b"caf\xe9.jpg".decode("utf-8", "surrogateescape")
+    write_json(tmp_path / "k.json", [annotation(name, "cup")], {})
+    write_csv(tmp_path / "k.csv", [annotation(name, "cup")])
+    assert json.loads((tmp_path / "k.json").read_bytes())[0]["file"] == name
+    assert "caf\\udce9.jpg" in (tmp_path / "k.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_score_that_is_no_number_spoils_no_file(tmp_path):
+    (tmp_path / "k.json").write_text("before")
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "k.json", [Annotation(Path("a"), "a", (Suggestion("cat", float("nan")),))], {})
+    assert (tmp_path / "k.json").read_text() == "before"
+
+
+def test_table_shows_keywords_scores_and_reasons():
+    text = shown(annotation_table(ANNOTATIONS, {"broken.png": "is cut off"}))
+    lines = [line.split(maxsplit=1) for line in text.splitlines() if ".jpg" in line or ".png" in line]
+    assert [[cell.strip() for cell in line] for line in lines] == [
+        ["sea/1.jpg", "boat 0.90, sky 0.80"],
+        ["2.jpg", "none"],
+        ["ä;b.jpg", "cat 0.90"],
+        ["broken.png", "left out: is cut off"],
+    ]
+
+
+def test_table_takes_no_keyword_or_name_for_markup():
+    text = shown(annotation_table([annotation("[bold]a.jpg", "[red]x[/red]", "[/]")], {"[/b]": "[link=x]"}))
+    for part in ("[bold]a.jpg", "[red]x[/red] 0.90", "[/] 0.80", "[/b]", "left out: [link=x]"):
+        assert part in text
