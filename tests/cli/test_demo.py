@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gramless.cli.demo
+import gramless.cli.outputs
 from gramless.cli import app
 from gramless.report.demo import run_demo
 from gramless.report.demo_result import DemoSizes
@@ -82,7 +83,7 @@ def test_a_folder_without_permission_is_refused_before_computing(never, tmp_path
     def refuse(dir):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(gramless.cli.demo.tempfile, "TemporaryFile", refuse)  # permissions do not stop root
+    monkeypatch.setattr(gramless.cli.outputs.tempfile, "TemporaryFile", refuse)  # permissions do not stop root
     done = call("demo", "--out", tmp_path)
     assert done.exit_code == 2
     assert "Permission denied" in done.stderr

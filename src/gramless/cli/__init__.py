@@ -6,11 +6,16 @@ from typing import Annotated
 
 import typer
 
+from gramless.cli.annotate import annotate
 from gramless.cli.demo import show_demo
+from gramless.cli.problems import ExplainingGroup
+from gramless.cli.serve import serve_page
 from gramless.version import __version__
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
+app = typer.Typer(cls=ExplainingGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
 app.command("demo")(show_demo)
+app.add_typer(annotate, name="annotate")
+app.command("serve")(serve_page)
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,23 +11,38 @@ import typer
 from rich.console import Console
 
 from gramless.atomic import write_atomically
+from gramless.cli.outputs import require_writable_folder
+from gramless.cli.pictures_demo import show_pictures_demo
+from gramless.cli.problems import INTERRUPTED, say, stop
 from gramless.progress import ProgressBar
 from gramless.report.demo import Step, run_demo
 from gramless.report.demo_result import DemoResult
 from gramless.report.demo_tables import table_of
 
-WRONG_USE, INTERRUPTED = 2, 130
-
 
 def show_demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path("out/demo"),
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Keywords for drawn scenes instead, in under two minutes.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for what is made. Without it: out/demo, or out/pictures.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
 ) -> None:
     """Deep kernels and their maps on handwritten digits, in under a minute."""
-    _require_writable(out)
+    out = out or Path("out/pictures" if pictures else "out/demo")
+    require_writable_folder(out, "--out")
+    if pictures:
+        show_pictures_demo(out, seed)
+    else:
+        _show_digits_demo(out, seed)
+
+
+def _show_digits_demo(out: Path, seed: int) -> None:
     can_draw = find_spec("matplotlib") is not None
     if not can_draw:
-        _say("Matplotlib is missing, so there will be no picture. For one: pip install 'gramless[plots]'")
+        say("Matplotlib is missing, so there will be no picture. For one: pip install 'gramless[plots]'")
     display = DemoDisplay(Console())
     try:
         with display:
@@ -68,24 +82,11 @@ class DemoDisplay:
             self._console.print(table_of(step.part, step.result), "")
 
 
-def _require_writable(out: Path) -> None:
-    """Find out before computing, not after."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        _say(f"--out {out}: cannot write there ({error.strerror}). Give a folder that you may write to.")
-        raise typer.Exit(WRONG_USE) from error
-
-
 def _stop(out: Path, measured: DemoResult | None) -> NoReturn:
     if measured is not None and measured.accuracies:
         _save_numbers(out, measured)
-        _say(f"Interrupted; what was measured so far: {_numbers(out)}")
-    else:
-        _say("Interrupted before anything was measured.")
-    raise typer.Exit(INTERRUPTED)
+        stop(f"Interrupted; what was measured so far: {_numbers(out)}", INTERRUPTED)
+    stop("Interrupted before anything was measured.", INTERRUPTED)
 
 
 def _save_numbers(out: Path, result: DemoResult) -> None:
@@ -102,7 +103,3 @@ def _save_picture(out: Path, result: DemoResult) -> Path:
 
 def _numbers(out: Path) -> Path:
     return out / "results.json"
-
-
-def _say(message: str) -> None:
-    typer.echo(message, err=True)

@@ -1,0 +1,72 @@
+"""`gramless annotate fit`: from a folder of annotated pictures to a model file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gramless.annotation import Annotator, fit_annotator
+from gramless.annotation.fitting import N_LANDMARKS
+from gramless.cli.annotate_inputs import KeywordFile, opened, read_pictures
+from gramless.cli.outputs import require_writable_file, writing
+from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
+from gramless.features import HANDCRAFTED, LEARNED
+from gramless.features.names import check_names
+from gramless.report.annotation_tables import curve_table, facts_of, facts_table
+from gramless.storage import save
+
+SETS_OF_VIEWS = {"handcrafted": HANDCRAFTED, "learned": LEARNED, "both": HANDCRAFTED + LEARNED}
+
+
+def fit(
+    pictures: Annotated[
+        Path, typer.Argument(help="Folder of pictures; of COREL5k its training part is used.", show_default=False)
+    ],
+    model: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write.", show_default=False)],
+    keywords: KeywordFile = None,
+    views: Annotated[
+        str, typer.Option(help="handcrafted, learned, both, or names with commas between them: Rgb,Gist.")
+    ] = "both",
+    landmarks: Annotated[
+        int, typer.Option(min=1, help="Pictures to compare others with: more are more exact, and slower.")
+    ] = N_LANDMARKS,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep features there. Without it: MODEL.cache", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+) -> None:
+    """Learn your keywords from your pictures."""
+    started = time.perf_counter()
+    names = names_of_views(views)
+    require_writable_file(model, "-o", inputs=[keywords])
+    annotated = read_pictures(pictures, keywords, "train")
+    folder = cache or model.with_name(f"{model.name}.cache")
+    try:
+        with opened(folder) as rows:
+            fitted = fit_annotator(
+                annotated, names, cache=rows, n_landmarks=landmarks, seed=seed, tell=lambda stage: say(f"{stage} ...")
+            )
+        with writing(model):
+            save(fitted.annotator, model)
+    except KeyboardInterrupt:
+        stop(f"Interrupted; what was computed is in {folder} and will be used next time.", INTERRUPTED)
+    _show(fitted.annotator, model, folder, time.perf_counter() - started)
+    list_problems("Not used, or doubtful", (*annotated.problems, *fitted.problems))
+
+
+def names_of_views(views: str) -> tuple[str, ...]:
+    """The names of a set of views, or of those that are listed."""
+    names = SETS_OF_VIEWS.get(views) or tuple(name.strip() for name in views.split(","))
+    check_names(names)
+    return names
+
+
+def _show(annotator: Annotator, model: Path, cache: Path, seconds: float) -> None:
+    Console().print(curve_table(annotator.classifier.operating_points_), facts_table(facts_of(annotator)))
+    typer.echo(f"model: {model} ({model.stat().st_size / 2**20:.1f} MB, made in {seconds:.0f} s)")
+    typer.echo(f"cache: {cache} (makes the next fit faster; it can be deleted)")

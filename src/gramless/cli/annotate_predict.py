@@ -1,0 +1,114 @@
+"""`gramless annotate predict`: keywords of pictures, as a table, a file, or beside the pictures."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gramless.annotation import Annotation, Answers
+from gramless.annotation.writers import annotation_table, write_csv, write_json
+from gramless.annotation.xmp import write_sidecars
+from gramless.cli.annotate_inputs import CacheFolder, Gallery, ModelFile, load_annotator, opened
+from gramless.cli.outputs import require_writable_file, writing
+from gramless.cli.problems import FAILED, list_problems, refuse
+from gramless.datasets import Problem, find_pictures
+from gramless.errors import GramlessError
+from gramless.report.gallery import save_gallery
+
+
+class Form(StrEnum):
+    """What keywords are written as."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    XMP = "xmp"
+
+
+def predict(
+    model: ModelFile,
+    pictures: Annotated[list[Path], typer.Argument(help="Pictures, and folders of pictures.", show_default=False)],
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Keywords per picture. Without it: as the model was made for.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Instead: all keywords with at least this probability.")
+    ] = None,
+    to: Annotated[
+        Form, typer.Option(help="A table; a CSV or JSON file; or XMP sidecar files beside the pictures.")
+    ] = Form.TABLE,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File for CSV or JSON. Without it: the terminal."),
+    ] = None,
+    gallery: Gallery = None,
+    cache: CacheFolder = None,
+) -> None:
+    """Give pictures keywords."""
+    if top is not None and threshold is not None:
+        refuse("--top and --threshold both came. Give a number of keywords, or a probability.")
+    if output is not None and to in (Form.TABLE, Form.XMP):
+        refuse(
+            f"-o {output}: --to {to.value} writes no file of that kind. Add --to csv or --to json, or leave -o away."
+        )
+    require_writable_file(output, "-o", inputs=[model, *pictures])
+    require_writable_file(gallery, "--gallery", inputs=[model, *pictures])
+    annotator = load_annotator(model)
+    found = find_pictures(pictures)
+    if not found.paths:
+        list_problems("Not read", found.problems)
+        raise GramlessError(f"there are no pictures in {', '.join(map(str, pictures))}.")
+    with opened(cache) as rows:
+        answers = annotator.annotate(found.paths, found.names, top=top, threshold=threshold, cache=rows)
+    problems = _write(answers, to, output)
+    if gallery is not None:
+        _save_gallery(gallery, answers.annotations)
+    unreadable = [Problem(name, reason) for name, reason in answers.unreadable.items()]
+    list_problems("Not used", [*found.problems, *unreadable, *problems])
+    if not answers.annotations:
+        raise typer.Exit(FAILED)
+
+
+def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
+    """Where the user wants it; what could not be written comes back."""
+    if to is Form.TABLE:
+        Console().print(annotation_table(answers.annotations, {}))
+    elif to is Form.XMP:
+        return _write_beside(answers.annotations)
+    elif output is None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "keywords")
+            _write_file(answers, to, file)
+            sys.stdout.buffer.write(file.read_bytes())
+    else:
+        with writing(output):
+            _write_file(answers, to, output)
+        typer.echo(f"keywords of {len(answers.annotations):,} pictures: {output}")
+    return []
+
+
+def _write_file(answers: Answers, to: Form, file: Path) -> None:
+    if to is Form.CSV:
+        write_csv(file, answers.annotations)
+    else:
+        write_json(file, answers.annotations, answers.unreadable)
+
+
+def _write_beside(annotations: Sequence[Annotation]) -> list[Problem]:
+    failed = write_sidecars(annotations)
+    n_with = sum(bool(annotation.keywords) for annotation in annotations)
+    typer.echo(f"{n_with - len(failed):,} pictures have their keywords beside them, in files that end in .xmp")
+    return [Problem(str(path), reason) for path, reason in failed]
+
+
+def _save_gallery(gallery: Path, annotations: Sequence[Annotation]) -> None:
+    with writing(gallery):
+        save_gallery(gallery, annotations, "Keywords for pictures", {"pictures": f"{len(annotations):,}"})
+    typer.echo(f"gallery: {gallery}", err=True)

@@ -1,0 +1,36 @@
+"""`gramless annotate show`: what a model has learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gramless.atomic import write_atomically
+from gramless.cli.annotate_inputs import ModelFile, load_annotator
+from gramless.cli.outputs import require_writable_file, writing
+from gramless.report.annotation_tables import curve_table, facts_of, facts_table, keyword_columns
+from gramless.report.learned_weights import save_weights_figure, weights_table
+
+
+def show(
+    model: ModelFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.png", help="Draw the shares of views and kernels there."),
+    ] = None,
+) -> None:
+    """What a model has learned: its keywords, and the views and kernels that it looks at."""
+    require_writable_file(output, "-o", inputs=[model])
+    annotator = load_annotator(model)
+    kernel = annotator.classifier.map_network_.kernel_
+    console = Console()
+    console.print(facts_table(facts_of(annotator)), "")
+    console.print(keyword_columns(annotator), "")
+    console.print(weights_table(kernel), curve_table(annotator.classifier.operating_points_))
+    if output is not None:
+        with writing(output):
+            write_atomically(output, lambda file: save_weights_figure(kernel, file))
+        typer.echo(f"picture: {output}")

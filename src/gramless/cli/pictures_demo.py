@@ -1,0 +1,34 @@
+"""`gramless demo --pictures`: run the demo of annotation, print its tables, say what to try next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.columns import Columns
+from rich.console import Console
+
+from gramless.cli.problems import INTERRUPTED, say, stop
+from gramless.report.annotation_tables import curve_table, scores_table
+from gramless.report.learned_weights import weights_table
+from gramless.report.pictures_demo import DemoFiles, run_pictures_demo
+
+
+def show_pictures_demo(out: Path, seed: int) -> None:
+    """In the folder `out`, which can be written to."""
+    files = DemoFiles(out, seed)
+    try:
+        done = run_pictures_demo(files, tell=lambda stage: say(f"{stage} ..."))
+    except KeyboardInterrupt:
+        stop(f"Interrupted; what was computed is in {out} and will be used next time.", INTERRUPTED)
+    classifier = done.annotator.classifier
+    console = Console()
+    console.print(weights_table(classifier.map_network_.kernel_))
+    tables = [scores_table(done.judgement), curve_table(classifier.operating_points_)]
+    console.print(Columns(tables, padding=(0, 4)))
+    typer.echo(f"gallery: {files.gallery}")
+    typer.echo(f"weights: {files.weights}")
+    typer.echo(f"made in {done.seconds:.0f} s\n\nTry next:")
+    typer.echo(f"  gramless annotate predict {files.model} {done.unseen_scene}")
+    typer.echo(f"  gramless annotate show {files.model}")
+    typer.echo(f"  gramless serve {files.model}")

@@ -1,0 +1,247 @@
+"""`gramless annotate` and `gramless serve` on good input: what is printed, what is written, and what is refused."""
+
+import csv
+import io
+import json
+import re
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import gramless
+from gramless.cli.annotate_fit import names_of_views
+from gramless.datasets import read_annotated
+from gramless.datasets.scenes import KEYWORDS
+from tests.cli.conftest import N_SCENES, call
+
+
+def test_fit_says_what_it_does_and_what_came_out(studio):
+    stages = (studio / "fit.err").read_text()
+    assert [line for line in stages.splitlines() if line.endswith("...")] == [
+        "learning visual words ...",
+        "describing pictures ...",
+        "learning keywords ...",
+        "keeping an album ...",
+    ]
+    told = (studio / "fit.out").read_text()
+    assert re.search(rf"pictures +{N_SCENES}\b", told)
+    assert re.search(r"keywords +2\d \(\d+ of them with fewer than 5 examples\)", told)
+    assert re.search(r"most weight +(Rgb|Gist) \d+ %, (Rgb|Gist) \d+ %", told)
+    assert told.count("chosen") == 1
+    assert f"model: {studio / 'model.gramless'} (" in told
+    assert f"cache: {studio / 'model.gramless.cache'} (" in told
+    assert sorted(path.name for path in studio.iterdir() if "gramless" in path.name) == [
+        "model.gramless",
+        "model.gramless.cache",
+    ]
+
+
+def test_the_printed_weights_and_choice_are_those_of_the_model(studio, model):
+    annotator = gramless.load(model)
+    told = (studio / "fit.out").read_text()
+    (row,) = [line.split() for line in told.splitlines() if "chosen" in line]
+    points = annotator.classifier.operating_points_
+    highest = max(point.f1 for point in points)
+    chosen = [point for point in points if point.f1 >= 0.99 * highest][-1]
+    assert row[0] == f"{chosen.recall_weight:g}"
+    assert row[1:4] == [f"{number:.1f}" for number in (chosen.recall, chosen.precision, chosen.f1)]
+
+
+def test_a_folder_for_each_keyword_is_learned_from(studio, tmp_path):
+    for i, word in enumerate(["meer", "berg"] * 6):
+        (tmp_path / "in" / word).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / word / f"{i}.jpg").write_bytes((studio / f"scenes/scene-{i:04d}.jpg").read_bytes())
+    done = call("annotate", "fit", tmp_path / "in", "-o", tmp_path / "m", "--views", "Rgb", "--cache", tmp_path / "c")
+    assert done.exit_code == 0, done.output
+    assert gramless.load(tmp_path / "m").keywords == ("berg", "meer")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "in", "m"]
+
+
+def test_names_of_views():
+    assert names_of_views("learned") == ("EfficientNet-Lite0",)
+    assert len(names_of_views("both")) == 1 + len(names_of_views("handcrafted")) == 16
+    assert names_of_views(" Rgb, Gist") == ("Rgb", "Gist")
+
+
+def test_predict_prints_a_table_with_as_many_keywords_as_wanted(model, photos):
+    done = call("annotate", "predict", model, photos, "--top", 2)
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    rows = [line for line in done.stdout.splitlines() if ".jpg" in line]
+    assert [len(re.findall(r"\d\.\d\d", row)) for row in rows] == [2] * 5
+
+
+def test_a_threshold_gives_all_probable_keywords_and_no_other(model, photos):
+    p = {}
+    annotator = gramless.load(model)
+    for path in photos.iterdir():
+        views = annotator.features.describe([path]).views
+        p[path.name] = annotator.probabilities(annotator.margins(views))[0]
+    done = call("annotate", "predict", model, photos, "--threshold", 0.4, "--to", "json")
+    for entry in json.loads(done.stdout):
+        expected = {annotator.keywords[j] for j in np.flatnonzero(p[entry["file"]] >= 0.4)}
+        assert {given["keyword"] for given in entry["keywords"]} == expected
+
+
+def test_csv_goes_to_stdout_or_whole_into_a_file_and_can_be_learned_from(model, photos, tmp_path):
+    out = tmp_path / "keywords.csv"
+    printed = call("annotate", "predict", model, photos, "--to", "csv")
+    done = call("annotate", "predict", model, photos, "--to", "csv", "-o", out)
+    assert done.exit_code == 0
+    assert str(out) in done.stdout
+    assert printed.stdout_bytes == out.read_bytes()
+    rows = list(csv.DictReader(io.StringIO(out.read_text("utf-8-sig"))))
+    assert {row["file"] for row in rows} == {path.name for path in photos.iterdir()}
+    assert set(rows[0]["keywords"].split("; ")) <= set(KEYWORDS)
+    assert len(read_annotated(photos, out)) == 5
+
+
+def test_xmp_lies_beside_the_pictures_and_joins_what_is_there(model, photos):
+    done = call("annotate", "predict", model, photos, "--to", "xmp", "--top", 3)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("5 pictures")
+    sidecar = photos / "scene-0000.jpg.xmp"
+    items = [item.text for item in ElementTree.fromstring(sidecar.read_bytes()).iter() if item.tag.endswith("}li")]
+    assert len(items) == 3
+    sidecar.write_bytes(sidecar.read_bytes().replace(items[0].encode(), b"Grandmother"))
+    (photos / "scene-0001.jpg.xmp").write_text("no xml")
+    done = call("annotate", "predict", model, photos, "--to", "xmp", "--top", 3)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("4 pictures")
+    assert "scene-0001.jpg.xmp: is no XML" in done.stderr
+    assert b"Grandmother" in sidecar.read_bytes()
+    assert items[0].encode() in sidecar.read_bytes()
+
+
+def test_evaluate_prints_the_measures_and_writes_them(studio, model, tmp_path):
+    scenes, numbers, gallery = studio / "scenes", tmp_path / "numbers.json", tmp_path / "gallery.html"
+    done = call(
+        *("annotate", "evaluate", model, scenes, "--keywords", scenes / "keywords.csv"),
+        *("-o", numbers, "--gallery", gallery, "--cache", f"{model}.cache"),
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(numbers.read_text())
+    annotator, pictures = gramless.load(model), read_annotated(scenes, scenes / "keywords.csv")
+    given = annotator.classifier.predict(annotator.features.describe(pictures.paths).views) > 0
+    truth = pictures.labels > 0
+    right = (given & truth).sum(0)
+    assert found["recall"] == pytest.approx(100 * np.mean(right / truth.sum(0)))
+    assert found["precision"] == pytest.approx(100 * np.mean(right / np.maximum(given.sum(0), 1)))
+    assert found["n_plus"] == (right > 0).sum()
+    assert found["n_pictures"] == N_SCENES
+    assert re.search(rf"R +{found['recall']:.1f} %", done.stdout)
+    assert re.search(rf"N\+ +{found['n_plus']} of {found['n_keywords']}", done.stdout)
+    assert done.stdout.count("chosen") == 1
+    assert f"{found['recall']:.1f} %" in gallery.read_text()
+    assert gallery.read_text().count("data:image/jpeg") == N_SCENES
+
+
+def test_evaluate_takes_as_many_keywords_as_wanted(studio, model, tmp_path):
+    scenes = studio / "scenes"
+    recalls = []
+    for top in (1, 10):
+        out = tmp_path / f"{top}.json"
+        call("annotate", "evaluate", model, scenes, "--keywords", scenes / "keywords.csv", "--top", top, "-o", out)
+        recalls.append(json.loads(out.read_text())["recall"])
+    assert recalls[0] < recalls[1]
+
+
+def test_show_lists_keywords_with_their_examples_and_draws_the_weights(studio, model, tmp_path):
+    done = call("annotate", "show", model, "-o", tmp_path / "weights.png")
+    assert done.exit_code == 0, done.output
+    examples = (studio / "scenes/keywords.csv").read_text()
+    for word in ("sky", "boat", "night"):
+        n_examples = len(re.findall(rf"[,;]{word}\b", examples))
+        assert re.search(rf"\b{word} {n_examples}\b", done.stdout)
+    assert "Gist" in done.stdout
+    assert (tmp_path / "weights.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_serve_hands_the_model_over(model, monkeypatch):
+    served = []
+    monkeypatch.setattr("gramless.cli.serve.serve", lambda *arguments: served.append(arguments))
+    assert call("serve", model, "--host", "localhost", "--port", 0).exit_code == 0
+    ((annotator, host, port),) = served
+    assert len(annotator.keywords) > 20
+    assert (host, port) == ("localhost", 0)
+
+
+def test_serve_says_why_it_cannot(model):
+    done = call("serve", model, "--port", 70_000)
+    assert done.exit_code == 1
+    assert "no port 70000" in done.stderr
+
+
+def test_a_narrow_terminal_still_shows_every_number(model, photos, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    for arguments in (["show", model], ["predict", model, photos]):
+        done = call("annotate", *arguments)
+        assert done.exit_code == 0
+        assert max(map(len, done.stdout.splitlines())) <= 60
+        assert "…" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--top", 3, "--threshold", 0.5], "--top and --threshold"),
+        (["-o", "x.csv"], "--to csv"),
+        (["--to", "xmp", "-o", "x.xmp"], "-o"),
+        (["--top", 0], "--top"),
+        (["--threshold", 1.5], "--threshold"),
+        (["--to", "yaml"], "yaml"),
+    ],
+)
+def test_options_that_cannot_be_are_wrong_use(model, photos, arguments, complaint):
+    done = call("annotate", "predict", model, photos, *arguments)
+    assert done.exit_code == 2
+    assert complaint in done.stderr
+
+
+def test_unknown_views_are_named_before_anything_is_read(tmp_path):
+    done = call("annotate", "fit", tmp_path / "nowhere", "-o", tmp_path / "m", "--views", "Rgb,Colour")
+    assert done.exit_code == 1
+    assert "Colour" in done.stderr
+    assert "HarrisSift" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "show", "serve"])
+def test_a_file_that_is_no_model_of_keywords_is_explained(studio, tmp_path, command):
+    kernel = tmp_path / "kernel.gramless"
+    gramless.save(gramless.load(studio / "model.gramless").classifier.map_network_.kernel_, kernel)
+    (tmp_path / "other").write_text("hello")
+    (tmp_path / "cut").write_bytes((studio / "model.gramless").read_bytes()[:5000])
+    rest = [studio / "scenes"] if command in ("predict", "evaluate") else []
+    for name, complaint in (
+        ("kernel.gramless", "DeepKernel"),
+        ("other", "no Gramless model"),
+        ("cut", "truncated"),
+        ("nowhere", "no model file"),
+        (".", "no model file"),
+    ):
+        done = call(*(["serve"] if command == "serve" else ["annotate", command]), tmp_path / name, *rest)
+        assert done.exit_code == 1
+        assert complaint in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "arguments"),
+    [
+        ("cv2", "pictures", ["annotate", "predict", "MODEL", "PHOTOS"]),
+        ("jinja2", "pictures", ["annotate", "predict", "MODEL", "PHOTOS", "--gallery", "OUT"]),
+        ("matplotlib", "plots", ["annotate", "show", "MODEL", "-o", "OUT"]),
+        ("uvicorn", "page", ["serve", "MODEL"]),
+    ],
+)
+def test_a_missing_package_is_named_with_what_to_install(
+    model, photos, tmp_path, monkeypatch, module, extra, arguments
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    places = {"MODEL": model, "PHOTOS": photos, "OUT": tmp_path / "out"}
+    done = call(*(places.get(argument, argument) for argument in arguments))
+    assert done.exit_code == 1
+    assert f"pip install 'gramless[{extra}]'" in done.stderr
+    assert not (tmp_path / "out").exists()
