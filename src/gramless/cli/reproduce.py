@@ -1,0 +1,110 @@
+"""`gramless reproduce`: the paper's tables and figures, computed anew and put beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gramless.cli.annotate_inputs import opened
+from gramless.cli.outputs import require_writable_folder, writing
+from gramless.cli.problems import INTERRUPTED, refuse, say, stop
+from gramless.report.reproduction import Reproduction, write_reproduction
+from gramless.reproduce.corel5k import FeatureSet, open_corel5k, plan_corel5k
+from gramless.reproduce.imageclef import plan_imageclef
+
+reproduce = typer.Typer(no_args_is_help=True, help="The paper's tables and figures, beside ours.")
+
+
+class Features(StrEnum):
+    """Views of pictures: the fifteen handcrafted ones, these and a trained network's, or one after the other."""
+
+    handcrafted = "handcrafted"
+    learned = "learned"
+    both = "both"
+
+
+SETS: dict[Features, tuple[FeatureSet, ...]] = {
+    Features.handcrafted: ("handcrafted",),
+    Features.learned: ("learned",),
+    Features.both: ("handcrafted", "learned"),
+}
+OutFolder = Annotated[
+    Path, typer.Option(help="Folder for the report and all that is computed; it can be used again.", show_default=False)
+]
+
+
+Seeds = Annotated[int, typer.Option(min=1, help="How often everything random is repeated.")]
+Quick = Annotated[bool, typer.Option("--quick", help="The main figures, in minutes.")]
+
+
+@reproduce.command()
+def corel5k(
+    out: OutFolder,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of COREL5k. Not needed where OUT has its features already.", show_default=False),
+    ] = None,
+    features: Annotated[
+        Features, typer.Option(help="Views of pictures: the paper's main tables are on handcrafted ones.")
+    ] = Features.handcrafted,
+    seeds: Seeds = 3,
+    quick: Quick = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Features by content. Without it: OUT/cache", show_default=False),
+    ] = None,
+) -> None:
+    """COREL5k: every table and figure; an interrupted run continues where it stopped."""
+    require_writable_folder(out, "--out")
+    sets = SETS[features]
+    with _continuing(out):
+        with opened(cache or out / "cache") as rows:
+            pictures = open_corel5k(data, out, sets, rows)
+        experiment = plan_corel5k(pictures, out, sets, seeds, quick=quick)
+        images = None if data is None else data / "images"
+        try:
+            experiment.run(say)
+        finally:  # also of what an interrupted run has computed
+            _write(experiment.report(images), out)
+
+
+@reproduce.command()
+def imageclef(
+    out: OutFolder,
+    data: Annotated[Path | None, typer.Option(help="Folder of ImageCLEF 2013's files.", show_default=False)] = None,
+    generated: Annotated[
+        bool, typer.Option("--generated", help="Tables at scale, up to 100,000 samples, on made-up features.")
+    ] = False,
+    seeds: Seeds = 3,
+    quick: Quick = False,
+) -> None:
+    """ImageCLEF: every table and figure, from its files or at its scale on made-up features."""
+    if data is None and not generated:
+        refuse("Give --data, the folder of ImageCLEF's files, or --generated for made-up features.")
+    require_writable_folder(out, "--out")
+    with _continuing(out):
+        experiment = plan_imageclef(data, out, seeds, generated=generated, quick=quick)
+        try:
+            experiment.run(say)
+        finally:
+            _write(experiment.report(), out)
+
+
+@contextmanager
+def _continuing(out: Path) -> Iterator[None]:
+    """Says after Ctrl-C that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        stop(f"Interrupted; what was computed is in {out}, and the same command continues.", INTERRUPTED)
+
+
+def _write(report: Reproduction, out: Path) -> None:
+    with writing(out):
+        for path in write_reproduction(report, out):
+            typer.echo(f"report: {path}")

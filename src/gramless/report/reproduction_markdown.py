@@ -1,0 +1,77 @@
+"""The report as Markdown: tables, curves as tables of points, no pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gramless.report.reproduction import Entry, Example, Figure, Reproduction, Section, Table
+
+
+def as_markdown(report: Reproduction) -> str:
+    lines = [f"# {_plain(report.title)}", ""]
+    lines += [f"- {_plain(name)}: {_plain(value)}" for name, value in report.facts]
+    for section in report.sections:
+        lines += ["", *_section(section)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"## {_plain(section.title)}"
+    for paragraph in section.paragraphs:
+        yield from ("", _plain(paragraph))
+    if section.points:
+        yield ""
+        yield from (f"- {_plain(point)}" for point in section.points)
+    for table in section.tables:
+        yield from ("", *_table(table))
+    for figure in section.figures:
+        yield from ("", *_figure(figure))
+    if section.examples:
+        yield from ("", *_examples(section.examples))
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"### {_plain(table.title)}"
+    yield from ("", _plain(table.caption), "The paper's figures are in brackets.", "")
+    yield _line(["", *_headings(table)])
+    yield _line(["---", *["---:"] * len(table.columns)])
+    for row in table.rows:
+        yield _line([row.label, *(_entry(entry) for entry in row.entries)])
+
+
+def _headings(table: Table) -> list[str]:
+    groups = [title for title, width in table.groups for _ in range(width)] or [""] * len(table.columns)
+    return [f"{column}, {group}" if group else column for column, group in zip(table.columns, groups, strict=True)]
+
+
+def _entry(entry: Entry) -> str:
+    return f"{entry.ours_text} ({entry.paper_text})" if entry.paper_text else entry.ours_text
+
+
+def _figure(figure: Figure) -> Iterator[str]:
+    yield f"### {_plain(figure.title)}"
+    yield from ("", _plain(figure.caption), "")
+    yield _line(["", figure.x_label, figure.y_label])
+    yield _line(["---", "---:", "---:"])
+    for curve in figure.curves:
+        for x, y in zip(curve.x, curve.y, strict=True):
+            yield _line([curve.label, f"{x:,g}", f"{y:.4g}"])
+
+
+def _examples(examples: tuple[Example, ...]) -> Iterator[str]:
+    methods = [answer.method for answer in examples[0].answers]
+    yield _line(["picture", "true keywords", *methods])
+    yield _line(["---"] * (2 + len(methods)))
+    for example in examples:
+        yield _line(
+            [example.name, ", ".join(example.truth), *(", ".join(answer.keywords) for answer in example.answers)]
+        )
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(_plain(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """One line, without what Markdown or HTML would take for its own."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")

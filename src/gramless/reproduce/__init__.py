@@ -1,0 +1,1 @@
+"""The paper's tables and figures, computed anew and put beside the paper's."""

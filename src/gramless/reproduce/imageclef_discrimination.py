@@ -1,0 +1,117 @@
+"""Discrimination on ImageCLEF: a concept is present where its score is positive (the paper's), or above a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gramless.heads import Threshold, out_of_fold_scores
+from gramless.metrics import mean_average_precision, mf_concepts, mf_samples
+from gramless.report.reproduction import Entry, Row, Table
+from gramless.reproduce import paper
+from gramless.reproduce.cells import Cell, Computed, Figures
+from gramless.reproduce.classifiers import Scores, hinge_on_kernel, signs_of, squared_hinge_on_map
+from gramless.reproduce.collection import Collection
+from gramless.reproduce.discrimination import MAP_MODELS
+from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
+
+TABLE = "discrimination on ImageCLEF"
+VERSION = 1
+HEADS = {"paper": "positive scores", "ours": "learned thresholds"}
+N_FOLDS = 5
+MEASURES = paper.MEASURES["imageclef"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Layers of the networks, S, S' and seeds."""
+
+    n_layers: tuple[int, ...]
+    n_landmarks: tuple[int, ...]
+    n_tuning: tuple[int, ...]
+    seeds: int
+
+
+def cells(laboratory: Laboratory, plan: Plan) -> list[Cell]:
+    found = []
+    n_train = laboratory.collection.n_train
+    for seed in range(plan.seeds):
+        for n_layers in plan.n_layers:
+            network = NetworkSpec("supervised", n_layers, n_train, seed)
+            found.append(_cell(laboratory, network, None))
+            if n_layers == 3:
+                for n_landmarks in plan.n_landmarks:
+                    found.append(_cell(laboratory, network, MapSpec(network, n_landmarks, seed)))
+                    found += [
+                        _cell(laboratory, network, MapSpec(network, n_landmarks, seed, "exact", n_tuning))
+                        for n_tuning in plan.n_tuning
+                    ]
+    return found
+
+
+def table(computed: Computed, plan: Plan) -> Table:
+    rows = []
+    models: list[tuple[str, int | None, int | None]] = [
+        (f"{n_layers}-layer DKN", None, None) for n_layers in plan.n_layers
+    ]
+    for n_landmarks in plan.n_landmarks:
+        models.append((MAP_MODELS[None], n_landmarks, None))
+        models += [(MAP_MODELS["exact"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
+    for model, n_s, n_tuned in models:
+        runs = computed.runs(TABLE, **{"model": model, "S": n_s, "S'": n_tuned})
+        theirs = paper.discrimination_row("imageclef", model, n_s, n_tuned)
+        entries = tuple(
+            Entry(tuple(run[head][measure] for run in runs), theirs.get(measure), "higher", 2)
+            for head in HEADS
+            for measure in MEASURES
+        )
+        of_map = "".join(f", {name} = {size:,}" for name, size in (("S", n_s), ("S'", n_tuned)) if size is not None)
+        rows.append(Row(f"{model}{of_map}", entries))
+    return Table(
+        "Discrimination on ImageCLEF",
+        "One half of the development pictures for training, the other for testing; MF over samples, MF over concepts "
+        f"and MAP over samples in percent, mean and standard deviation over {plan.seeds} seeds. S = 1,000 is the whole "
+        "development set, test pictures without their concepts included. Thresholds are learned on out-of-fold scores.",
+        tuple((title, len(MEASURES)) for title in HEADS.values()),
+        MEASURES * len(HEADS),
+        tuple(rows),
+    )
+
+
+def _cell(laboratory: Laboratory, network: NetworkSpec, of_map: MapSpec | None) -> Cell:
+    pictures = laboratory.collection
+
+    def compute() -> Figures:
+        if of_map is None:
+            scores = hinge_on_kernel(laboratory.gram(network), pictures.labels)
+        else:
+            scores = squared_hinge_on_map(laboratory.map(of_map).phi, pictures.labels, of_map.seed)
+        return judged(scores, pictures, network.seed)
+
+    settings = {
+        "model": f"{network.n_layers}-layer DKN" if of_map is None else MAP_MODELS[of_map.tuning],
+        "features": "ImageCLEF",
+        "S": None if of_map is None else of_map.n_landmarks,
+        "S'": None if of_map is None else of_map.n_tuning,
+        "seed": network.seed,
+        "data": pictures.sha256,
+    }
+    return Cell(TABLE, VERSION, settings, compute)
+
+
+def judged(scores: Scores, pictures: Collection, seed: int) -> Figures:
+    """The measures of both ways to decide; MAP goes by scores alone, and is the same."""
+    train, truth = pictures.train, pictures.labels[pictures.test]
+    signs = signs_of(pictures.labels[train])
+    generator = torch.Generator().manual_seed(seed)
+    unseen = out_of_fold_scores(lambda a, b: scores(train[a], train[b]), signs, min(N_FOLDS, len(train)), generator)
+    margins = scores(train, pictures.test)
+    ranking = mean_average_precision(margins, truth, over="samples")
+
+    def measures(chosen: np.ndarray) -> Figures:
+        return {"MF-S": mf_samples(chosen, truth), "MF-C": mf_concepts(chosen, truth), "MAP": ranking}
+
+    learned = Threshold.learn(unseen, signs)
+    return {"paper": measures(Threshold().decide(margins)), "ours": measures(learned.decide(margins))}

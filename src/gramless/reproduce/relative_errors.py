@@ -1,0 +1,146 @@
+"""Relative errors of maps over |T| for every S and S', by Algorithm 1 and by ours (the paper's tables of RE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gramless.metrics.approximation import pairwise_relative_error
+from gramless.report.reproduction import Curve, Entry, Figure, Row, Table
+from gramless.reproduce import paper
+from gramless.reproduce.cells import Cell, Computed, Figures
+from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec, Tuning
+
+TABLE = "relative error"
+VERSION = 1
+METHODS: dict[Tuning | None, str] = {
+    None: "initial",
+    "default": "fine-tuned, ours",
+    "exact": "fine-tuned, ours with exact landmarks",
+    "algorithm1": "fine-tuned, Algorithm 1",
+}
+LOSS_AT = (500, 2000)  # S and S' of the paper's figure of the loss
+
+
+@dataclass(frozen=True)
+class Plan:
+    """S, S' beside S itself, |T|, and seeds; Algorithm 1 with the first seed, and some S alone."""
+
+    data_set: paper.DataSet
+    n_landmarks: tuple[int, ...]
+    n_tuning: tuple[int, ...]
+    n_samples: tuple[int, ...]
+    algorithm1_landmarks: tuple[int, ...]
+    seeds: int
+    max_samples: int
+
+    def maps(self, n_landmarks: int) -> Iterator[tuple[Tuning | None, int | None]]:
+        """The maps of so many landmarks, row by row of the table."""
+        yield None, None
+        for n_tuning in sorted({n_landmarks, *self.n_tuning}):
+            yield "default", n_tuning
+            yield "exact", n_tuning
+            if n_landmarks in self.algorithm1_landmarks:
+                yield "algorithm1", n_tuning
+
+
+def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
+    """Those of Algorithm 1 last: they take hours without a GPU."""
+    specs = [
+        MapSpec(NetworkSpec("supervised", 3, plan.max_samples, seed), n_landmarks, seed, tuning, n_tuning)
+        for seed in range(plan.seeds)
+        for n_landmarks in plan.n_landmarks
+        for tuning, n_tuning in plan.maps(n_landmarks)
+        if tuning != "algorithm1" or seed == 0
+    ]
+    specs.sort(key=lambda spec: spec.tuning == "algorithm1")
+    return [error_cell(laboratory, features, spec, plan.n_samples) for spec in specs]
+
+
+def error_cell(laboratory: Laboratory, features: str, spec: MapSpec, n_samples: tuple[int, ...]) -> Cell:
+    def compute() -> Figures:
+        made, gram = laboratory.map(spec), laboratory.gram(spec.network)
+        phi = torch.from_numpy(made.phi).to(gram)
+        drawn = laboratory.draw(spec.n_landmarks, spec.n_tuning, spec.seed)
+        outside = drawn.outside
+        return {
+            "T": {str(size): percent(phi, gram, drawn.order[:size]) for size in n_samples},
+            "outside": percent(phi, gram, outside) if len(outside) > 1 else None,
+            "curve": made.curve,
+        }
+
+    settings = {
+        "model": METHODS[spec.tuning],
+        "features": features,
+        "S": spec.n_landmarks,
+        "S'": spec.n_tuning,
+        "over": list(n_samples),
+        "learned on": spec.network.max_samples,
+        "seed": spec.seed,
+        "data": laboratory.collection.sha256,
+    }
+    return Cell(TABLE, VERSION, settings, compute)
+
+
+def percent(phi: Tensor, gram: Tensor, rows: np.ndarray) -> float:
+    """The paper's RE over all pairs of some pictures: the mean of |a - b| / (|a| + |b|), in percent."""
+    chosen = torch.from_numpy(rows.copy()).to(gram.device)
+    errors = pairwise_relative_error(phi[chosen] @ phi[chosen].T, gram[chosen][:, chosen])
+    return 100.0 * errors.double().mean().item()
+
+
+def table(computed: Computed, features: str, plan: Plan) -> Table:
+    """Over T of each size, and over the pictures outside S and S', which the paper has not."""
+    rows = []
+    for n_landmarks in plan.n_landmarks:
+        for tuning, n_tuning in plan.maps(n_landmarks):
+            settings = {"model": METHODS[tuning], "features": features, "S": n_landmarks, "S'": n_tuning}
+            runs = computed.runs(TABLE, **settings)
+            over_t = [
+                Entry(
+                    tuple(run["T"][str(size)] for run in runs),
+                    paper.relative_error(plan.data_set, n_landmarks, n_tuning, size),
+                    "lower",
+                    2,
+                )
+                for size in plan.n_samples
+            ]
+            unseen = tuple(run["outside"] for run in runs if run["outside"] is not None)
+            of_tuning = "" if n_tuning is None else f", S' = {n_tuning:,}"
+            rows.append(
+                Row(f"S = {n_landmarks:,}, {METHODS[tuning]}{of_tuning}", (*over_t, Entry(unseen, None, None, 2)))
+            )
+    return Table(
+        f"Relative errors, {features} features",
+        "Percent, mean over all pairs of T of |a - b| / (|a| + |b|), a the inner product of two vectors and b the "
+        f"kernel's value; supervised 3-layer DKN, mean and standard deviation over {plan.seeds} seeds, one of "
+        "Algorithm 1. Landmark rows of T are exact by construction, so the last column leaves out S and S'.",
+        (),
+        (*(f"T = {size:,}" for size in plan.n_samples), "outside S and S'"),
+        tuple(rows),
+    )
+
+
+def loss_figure(computed: Computed, features: str, plan: Plan) -> Figure:
+    """Held-out error by iteration, at the S and S' of the paper's figure or the nearest that were computed."""
+    n_landmarks = min(plan.n_landmarks, key=lambda size: abs(size - LOSS_AT[0]))
+    n_tuning = min(plan.n_tuning, key=lambda size: abs(size - LOSS_AT[1]))
+    curves = []
+    for model in list(METHODS.values())[1:]:
+        settings = {"model": model, "features": features, "S": n_landmarks, "S'": n_tuning, "seed": 0}
+        for run in computed.runs(TABLE, **settings):
+            if len(run["curve"]) > 1:
+                steps, errors = zip(*run["curve"], strict=True)
+                curves.append(Curve(model, tuple(map(float, steps)), tuple(errors)))
+    return Figure(
+        f"Error against iterations, {features} features",
+        f"Relative error on held-out pictures as tuning goes on, S = {n_landmarks:,}, S' = {n_tuning:,}, one seed. The "
+        "paper draws its squared loss, which has another unit.",
+        "iterations",
+        "relative error, %",
+        tuple(curves),
+    )

@@ -1,0 +1,179 @@
+"""Relative errors and times up to 100,000 samples, on made-up features: the kernel's values, and maps of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gramless.budget import row_blocks
+from gramless.dkn import DeepKernel
+from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
+from gramless.metrics.approximation import Transformer, pairwise_relative_error
+from gramless.progress import ProgressBar
+from gramless.report.reproduction import Curve, Entry, Figure, Row, Table
+from gramless.reproduce import paper
+from gramless.reproduce.cells import Cell, Computed, Figures
+from gramless.reproduce.laboratory import KERNELS
+from gramless.reproduce.made_up import made_up_views
+from gramless.reproduce.timing import device_name
+from gramless.views import Views
+
+TABLE = "scale"
+VERSION = 1
+N_HIDDEN = 80
+MADE_UP = "MADE-UP FEATURES of ImageCLEF's dimensions, since its data cannot be had"
+SIDE = 4_096  # of the blocks of pairs that are compared at a time
+MAPS = ("initial", "fine-tuned")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """|T|, S, the one S', and how many first samples landmarks are drawn from."""
+
+    n_samples: tuple[int, ...]
+    n_landmarks: tuple[int, ...]
+    n_tuning: int
+    n_candidates: int
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """One per |T|: all maps are compared with the same pass over the kernel's values."""
+    return [
+        Cell(
+            TABLE,
+            VERSION,
+            {
+                "model": "DKN and DMNs",
+                "features": "made up",
+                "T": size,
+                "S": list(plan.n_landmarks),
+                "S'": plan.n_tuning,
+                "drawn from": plan.n_candidates,
+                "device": device_name(),
+            },
+            lambda size=size: measure(size, plan),  # type: ignore[misc]
+        )
+        for size in plan.n_samples
+    ]
+
+
+def measure(n_samples: int, plan: Plan) -> Figures:
+    """RE in percent of every map over n_samples, and the seconds of kernel values and of vectors."""
+    X = made_up_views(max(n_samples, plan.n_candidates, plan.n_tuning), seed=0)
+    first = X[: plan.n_candidates]
+    network = DeepKernelNetwork(KERNELS, (N_HIDDEN,), learning=None, random_state=0)
+    kernel = network.fit(first).kernel_
+    T = X[:n_samples]
+    maps: dict[str, np.ndarray] = {}
+    seconds: dict[str, float] = {}
+    for n_landmarks in plan.n_landmarks:
+        landmarks = np.random.default_rng(0).permutation(plan.n_candidates)[:n_landmarks]
+        compiled = DeepMapNetwork(kernel, landmarks=landmarks, random_state=0).fit(first)
+        compiled.transform(T[:100])  # compiles and loads
+        maps[f"initial {n_landmarks}"], seconds[str(n_landmarks)] = _timed(compiled, T)
+        maps[f"fine-tuned {n_landmarks}"], _ = _timed(compiled.fine_tune(X[: plan.n_tuning]), T)
+    errors, seconds["DKN"] = relative_errors(kernel, T, maps)
+    return {"RE": errors, "seconds": seconds}
+
+
+def relative_errors(kernel: DeepKernel, T: Views, maps: dict[str, np.ndarray]) -> tuple[dict[str, float], float]:
+    """Percent over all pairs by name of the vectors, and the seconds of the kernel's values.
+
+    Half of the values are computed, since the kernel is symmetric; blocks are compared as they come and not kept.
+    """
+    phis = {name: torch.from_numpy(phi) for name, phi in maps.items()}
+    totals = dict.fromkeys(maps, 0.0)
+    taken = 0.0
+    blocks = list(row_blocks(len(T), 1, SIDE))
+    with ProgressBar("relative errors", len(T) ** 2) as progress:
+        for i, rows in enumerate(blocks):
+            for columns in blocks[i:]:
+                started = time.perf_counter()
+                exact = kernel.tensor(T[rows], T[columns])
+                taken += time.perf_counter() - started
+                times = 1 if rows == columns else 2
+                for name, phi in phis.items():
+                    errors = pairwise_relative_error(phi[rows] @ phi[columns].T, exact)
+                    totals[name] += times * errors.sum(dtype=torch.float64).item()
+                progress.advance(times * exact.numel())
+    return {name: 100.0 * total / len(T) ** 2 for name, total in totals.items()}, taken
+
+
+def error_table(computed: Computed, plan: Plan) -> Table:
+    rows = []
+    for n_landmarks in plan.n_landmarks:
+        for kind in MAPS:
+            tuned = kind == "fine-tuned"
+            entries = []
+            for size in plan.n_samples:
+                runs = computed.runs(TABLE, T=size)
+                theirs = paper.relative_error("imageclef", n_landmarks, plan.n_tuning if tuned else None, size)
+                if theirs is None and tuned:
+                    theirs = paper.error_at_scale(size, n_landmarks)
+                entries.append(Entry(tuple(run["RE"][f"{kind} {n_landmarks}"] for run in runs), theirs, None, 2))
+            of_tuning = f", S' = {plan.n_tuning:,}" if tuned else ""
+            rows.append(Row(f"{kind} DMN, S = {n_landmarks:,}{of_tuning}", tuple(entries)))
+    return Table(
+        "Relative errors up to 100,000 samples, made-up features",
+        f"{MADE_UP}. Percent, mean over all pairs of T; an untrained network of 40 kernels and 80 hidden units, maps "
+        "fine-tuned by our default. The paper's figures are of real pictures, so neither is ahead of the other.",
+        (),
+        tuple(f"T = {size:,}" for size in plan.n_samples),
+        tuple(rows),
+    )
+
+
+def time_table(computed: Computed, plan: Plan) -> Table:
+    rows = []
+    for name, n_landmarks in _timed_models(plan):
+        entries = []
+        for size in plan.n_samples:
+            hours = paper.hours_at_scale(size, n_landmarks)
+            seconds = tuple(run["seconds"][str(n_landmarks or "DKN")] for run in computed.runs(TABLE, T=size))
+            entries.append(Entry(seconds, None if hours is None else 3600.0 * hours, "lower", 1))
+        rows.append(Row(name, tuple(entries)))
+    return Table(
+        "Time up to 100,000 samples, made-up features",
+        f"{MADE_UP}. Seconds of all kernel values between the samples of T (DKN; half of them, by symmetry) and of "
+        f"their vectors (DMN), on {device_name()}; the paper's on an Intel Core i5.",
+        (),
+        tuple(f"T = {size:,}" for size in plan.n_samples),
+        tuple(rows),
+    )
+
+
+def time_figure(computed: Computed, plan: Plan) -> Figure:
+    curves = []
+    for name, n_landmarks in _timed_models(plan):
+        ours = [
+            (float(size), run["seconds"][str(n_landmarks or "DKN")])
+            for size in plan.n_samples
+            for run in computed.runs(TABLE, T=size)
+        ]
+        hours = [(size, paper.hours_at_scale(size, n_landmarks)) for size in plan.n_samples]
+        theirs = [(float(size), 3600.0 * each) for size, each in hours if each is not None]
+        for label, points, published in ((name, ours, False), (f"{name}, the paper", theirs, True)):
+            if points:
+                sizes, seconds = zip(*points, strict=True)
+                curves.append(Curve(label, sizes, seconds, published))
+    return Figure(
+        "Time against |T|, made-up features",
+        f"{MADE_UP}. Kernel values grow with the square of the samples, vectors with their number.",
+        "samples in T",
+        "seconds",
+        tuple(curves),
+        logarithmic=True,
+    )
+
+
+def _timed_models(plan: Plan) -> list[tuple[str, int | None]]:
+    return [("DKN", None), *((f"DMN, S = {n:,}", n) for n in plan.n_landmarks)]
+
+
+def _timed(transformer: Transformer, T: Views) -> tuple[np.ndarray, float]:
+    started = time.perf_counter()
+    phi = transformer.transform(T)
+    return phi, time.perf_counter() - started

@@ -1,0 +1,120 @@
+"""`gramless reproduce` as a user meets it: from pictures to a report, interrupted and continued."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from gramless.cli.reproduce import reproduce
+from gramless.errors import DataError
+from gramless.features import workers
+from gramless.reproduce import comparison, corel5k, discrimination, imageclef, made_up, relative_errors, scale, timing
+from tests.reproduce.samples import write_corel5k
+
+VIEWS = ("Rgb", "Gist")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Two views, plans that fit two dozen pictures, and no other process."""
+    monkeypatch.setattr(workers, "FEW", 100)
+    monkeypatch.setitem(corel5k.VIEWS, "handcrafted", VIEWS)
+    plans = corel5k.Plans(
+        discrimination.Plan((("supervised", 3),), (8,), (20,), (), 1, 24),
+        relative_errors.Plan("corel5k", (8,), (20,), (30,), (), 1, 24),
+        timing.Plan((10,), (8,), (8,), 24),
+        comparison.Plan((comparison.NEIGHBOURS,), (8,), 1),
+    )
+    monkeypatch.setattr(corel5k, "quick_plans", lambda features: plans)
+
+
+def call(*arguments):
+    return CliRunner().invoke(reproduce, [str(argument) for argument in arguments])
+
+
+def test_from_pictures_to_a_report_and_again_without_them(small, tmp_path):
+    data, out = tmp_path / "data", tmp_path / "new" / "out"
+    data.mkdir()
+    write_corel5k(data)
+    options = ("--out", out, "--features", "handcrafted", "--quick")
+    done = call("corel5k", "--data", data, *options)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in out.iterdir()} == {
+        "cache",
+        "cells",
+        "features",
+        "networks",
+        "report.html",
+        "report.json",
+        "report.md",
+    }
+    report = json.loads((out / "report.json").read_text())
+    assert [section["title"] for section in report["sections"]] == [
+        "Handcrafted features",
+        "Annotated examples",
+        "Where this is behind, and what differs",
+    ]
+    assert (
+        dict(report["facts"])["cells computed"].split(" of ")[0] == dict(report["facts"])["cells computed"].split()[-1]
+    )
+    page = (out / "report.html").read_text()
+    assert page.count("data:image/jpeg") == 8
+    again = call("corel5k", *options)
+    assert again.exit_code == 0, again.output
+    assert "[1 of" not in again.output
+    assert "data:image/jpeg" not in (out / "report.html").read_text()
+
+
+def test_ctrl_c_writes_what_is_known_and_the_next_run_continues(small, tmp_path, monkeypatch):
+    write_corel5k(tmp_path)
+    out = tmp_path / "out"
+    options = ("corel5k", "--data", tmp_path, "--out", out, "--features", "handcrafted", "--quick")
+    with monkeypatch.context() as interrupted:
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        interrupted.setattr(relative_errors, "percent", interrupt)
+        stopped = call(*options)
+    assert stopped.exit_code == 130
+    assert "the same command continues" in stopped.output
+    known = len(list((out / "cells").iterdir()))
+    assert known >= 3
+    assert f"{known} of" in (out / "report.md").read_text()
+    assert "are not computed yet" in (out / "report.html").read_text()
+    done = call(*options)
+    assert done.exit_code == 0, done.output
+    assert "are not computed yet" not in (out / "report.html").read_text()
+
+
+def test_features_or_pictures_are_needed(small, tmp_path):
+    done = call("corel5k", "--out", tmp_path, "--features", "handcrafted")
+    assert isinstance(done.exception, DataError)
+    assert "--data must say where its pictures are" in str(done.exception)
+
+
+def test_imageclef_at_scale(tmp_path, monkeypatch):
+    monkeypatch.setattr(made_up, "WIDTHS", (6, 9))
+    monkeypatch.setattr(imageclef, "QUICK_GENERATED", scale.Plan((60,), (10,), 40, 80))
+    done = call("imageclef", "--out", tmp_path, "--generated", "--quick")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("MADE-UP FEATURES") >= 4  # of the section, both tables and the figure
+
+
+def test_imageclef_needs_files_or_made_up_features(tmp_path):
+    done = call("imageclef", "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "--generated" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_full_plans_have_the_papers_cells():
+    plans = corel5k.full_plans("handcrafted", 3, algorithm1=True)
+    assert set(plans.discrimination.n_landmarks) == {500, 700, 1000, 1200, 2000}
+    assert set(plans.discrimination.n_tuning) == {2000, 3000, 4000, 4999}
+    assert {(learning, layers) for learning, layers in plans.discrimination.networks} == {
+        (learning, layers) for learning in ("supervised", "semi-supervised") for layers in (2, 3)
+    }
+    assert [n for _, n in plans.errors.maps(700)][1::3] == [700, 1000, 2000, 3000, 4000, 4999]
+    assert corel5k.full_plans("learned", 3, algorithm1=False).errors.algorithm1_landmarks == ()

@@ -1,0 +1,93 @@
+"""Networks and maps of a laboratory, against estimators that are called directly."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+import gramless as gl
+from gramless.reproduce.collection import Collection
+from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
+from gramless.tuning import TUNERS, tune_algorithm1
+from tests.reproduce.samples import small_collection
+
+SUPERVISED = NetworkSpec("supervised", 3, 50, 1)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    return Laboratory(small_collection(), tmp_path_factory.mktemp("networks"), 5, 60)
+
+
+def test_a_network_is_learned_as_by_the_estimator(shared):
+    pictures = shared.collection
+    learning = gl.Supervised(max_samples=50)
+    network = gl.DeepKernelNetwork(hidden=(5,), learning=learning, random_state=1)
+    expected = network.fit(pictures.views[:60], pictures.labels[:60]).kernel_(pictures.views)
+    np.testing.assert_allclose(shared.gram(SUPERVISED).numpy(), expected, rtol=1e-5)
+
+
+def test_a_network_is_learned_once_and_leaves_no_checkpoint(tmp_path, monkeypatch):
+    pictures = small_collection()
+    first = Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".gramless"]
+    monkeypatch.setattr(Laboratory, "_learned", lambda *_: pytest.fail("it is learned already"))
+    torch.testing.assert_close(Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED), first)
+
+
+def test_the_average_kernel_is_the_average(shared):
+    views = shared.collection.views
+    gram = shared.gram(NetworkSpec("average", 2, 60, 0)).double()
+    kernel = shared.kernel(NetworkSpec("average", 2, 60, 0))
+    mean = kernel.elementary(views, views, torch.float64, torch.device("cpu")).mean(0)
+    ratio = gram / mean
+    assert ratio.std() / ratio.mean() < 1e-5
+
+
+def test_semi_supervised_learning_never_looks_at_labels_of_test_pictures(tmp_path):
+    pictures = small_collection()
+    labels = pictures.labels.copy()
+    labels[60:] = 1 - labels[60:]
+    spec = NetworkSpec("semi-supervised", 2, 90, 0)
+    grams = []
+    for name, given in (("a", pictures.labels), ("b", labels)):
+        other = Collection(pictures.views, given, 60, pictures.keywords, pictures.names)
+        grams.append(Laboratory(other, tmp_path / name, 5, 60).gram(spec))
+    torch.testing.assert_close(*grams)
+
+
+@pytest.mark.parametrize("tuning", [None, "default", "exact"])
+def test_looked_up_kernel_values_give_the_maps_of_the_network_itself(shared, tuning):
+    spec = MapSpec(SUPERVISED, 15, 2, tuning, 80 if tuning else None)
+    views = shared.collection.views
+    drawn = shared.draw(15, spec.n_tuning, 2)
+    network = gl.DeepMapNetwork(shared.kernel(SUPERVISED), landmarks=drawn.landmarks, random_state=2).fit(views)
+    deep_map = network.map_
+    if tuning:
+        deep_map = TUNERS[tuning](deep_map, views[drawn.tuning], torch.Generator().manual_seed(2)).map
+    phi, expected = shared.map(spec).phi, deep_map.transform(views).numpy()
+    np.testing.assert_allclose(phi @ phi.T, expected @ expected.T, rtol=2e-3, atol=2e-3)
+
+
+def test_maps_of_algorithm_1_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setitem(TUNERS, "algorithm1", partial(tune_algorithm1, max_iterations=2, batch_size=5))
+    pictures = small_collection()
+    spec = MapSpec(SUPERVISED, 10, 0, "algorithm1", 60)
+    made = Laboratory(pictures, tmp_path, 3, 60).map(spec)
+    monkeypatch.setattr(Laboratory, "_tuned", lambda *_: pytest.fail("it is made already"))
+    again = Laboratory(pictures, tmp_path, 3, 60).map(spec)
+    np.testing.assert_array_equal(made.phi, again.phi)
+    assert made.curve == again.curve
+    assert [step for step, _ in made.curve] == [0, 2]
+
+
+def test_draws_nest_and_stay_apart(shared):
+    small, large = shared.draw(10, 20, 0), shared.draw(30, 50, 0)
+    assert set(small.landmarks) <= set(large.landmarks)
+    assert set(small.tuning) <= set(large.tuning)
+    assert large.landmarks.max() < 60
+    assert sorted(large.order) == list(range(90))
+    assert set(large.outside) == set(range(90)) - set(large.landmarks) - set(large.tuning)
+    assert shared.draw(10, None, 0).tuning.size == 0
+    assert (shared.draw(10, 20, 1).order != small.order).any()

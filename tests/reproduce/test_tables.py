@@ -1,0 +1,172 @@
+"""Cells of all tables on a small collection, the tables made of them, and what is said where cells are missing."""
+
+import numpy as np
+import pytest
+import torch
+
+from gramless.reproduce import comparison, discrimination, examples, honesty, relative_errors, timing
+from gramless.reproduce.cells import CellStore, collect, compute_missing
+from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
+from tests.reproduce.samples import small_collection
+
+KEYWORDS = discrimination.Plan((("supervised", 2), ("supervised", 3)), (12, 20), (50,), (), 2, 60)
+ERRORS = relative_errors.Plan("corel5k", (12,), (50,), (40, 90), (), 2, 60)
+TIMES = timing.Plan((20, 40), (12,), (12,), 60)
+METHODS = (comparison.NEIGHBOURS, comparison.NYSTROEM, comparison.TRANSDUCTIVE, comparison.WORD_VECTORS)
+COMPARED = comparison.Plan(METHODS, (12,), 1)
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory):
+    pictures = small_collection(views=("a", "EfficientNet-Lite0"))
+    return Laboratory(pictures, tmp_path_factory.mktemp("networks"), 4, 60)
+
+
+@pytest.fixture(scope="module")
+def all_cells(laboratory):
+    return [
+        *discrimination.cells(laboratory, "handcrafted", KEYWORDS),
+        *relative_errors.cells(laboratory, "handcrafted", ERRORS),
+        *timing.cells(laboratory, "handcrafted", TIMES),
+        *comparison.cells(laboratory, "handcrafted", COMPARED),
+    ]
+
+
+@pytest.fixture(scope="module")
+def computed(all_cells, tmp_path_factory):
+    store = CellStore(tmp_path_factory.mktemp("cells"))
+    compute_missing(all_cells, store, lambda line: None)
+    return collect(all_cells, store)
+
+
+def test_every_cell_has_a_name_of_its_own(all_cells):
+    assert len({cell.name for cell in all_cells}) == len(all_cells)
+
+
+def test_discrimination_has_a_row_for_every_model_and_all_seeds_in_it(computed):
+    table = discrimination.table(computed, "handcrafted", KEYWORDS, with_paper=True)
+    assert [row.label for row in table.rows] == [
+        "2-layer DKN, supervised",
+        "3-layer DKN, supervised",
+        "initial DMN, S = 12",
+        "fine-tuned DMN, S = 12, S' = 50",
+        "initial DMN, S = 20",
+        "fine-tuned DMN, S = 20, S' = 50",
+    ]
+    assert all(len(entry.values) == 2 for row in table.rows for entry in row.entries)
+    assert table.rows[1].entries[0].paper == 37.65
+    assert table.rows[0].entries[0].paper is None
+    assert all(0 <= value <= 100 for row in table.rows for value in row.entries[0].values)
+    beside_nothing = discrimination.table(computed, "handcrafted", KEYWORDS, with_paper=False)
+    assert not any(entry.paper for row in beside_nothing.rows for entry in row.entries)
+
+
+def test_learned_keywords_are_better_than_chance(computed):
+    table = discrimination.table(computed, "handcrafted", KEYWORDS, with_paper=False)
+    kernel = table.rows[1].entries
+    assert kernel[0].mean > 85  # five of seven keywords at random find 71 %
+    assert kernel[4].mean > 85
+
+
+def test_relative_errors_by_loops(laboratory):
+    spec = MapSpec(NetworkSpec("supervised", 3, 60, 0), 12, 0)
+    figures = relative_errors.error_cell(laboratory, "x", spec, (40, 90)).compute()
+    phi, gram = laboratory.map(spec).phi.astype(np.float64), laboratory.gram(spec.network).double().numpy()
+    drawn = laboratory.draw(12, None, 0)
+
+    def loop(rows):
+        errors = [
+            abs(phi[i] @ phi[j] - gram[i, j]) / (abs(phi[i] @ phi[j]) + abs(gram[i, j])) for i in rows for j in rows
+        ]
+        return 100 * np.mean(errors)
+
+    assert figures["T"]["40"] == pytest.approx(loop(drawn.order[:40]), rel=1e-3)
+    assert figures["T"]["90"] == pytest.approx(loop(range(90)), rel=1e-3)
+    assert figures["outside"] == pytest.approx(loop([i for i in range(90) if i not in drawn.landmarks]), rel=1e-3)
+
+
+def test_nothing_outside_is_no_error():
+    gram = torch.eye(3)
+    assert relative_errors.percent(gram, gram, np.arange(3)) == 0.0
+
+
+def test_table_and_figure_of_errors(computed):
+    table = relative_errors.table(computed, "handcrafted", ERRORS)
+    assert [row.label for row in table.rows][:3] == [
+        "S = 12, initial",
+        "S = 12, fine-tuned, ours, S' = 12",
+        "S = 12, fine-tuned, ours with exact landmarks, S' = 12",
+    ]
+    assert table.columns == ("T = 40", "T = 90", "outside S and S'")
+    assert all(len(entry.values) == 2 for row in table.rows for entry in row.entries)
+    figure = relative_errors.loss_figure(computed, "handcrafted", ERRORS)
+    assert {curve.label for curve in figure.curves} <= set(relative_errors.METHODS.values())
+    assert all(curve.x[0] == 0 and len(curve.x) == len(curve.y) for curve in figure.curves)
+
+
+def test_algorithm_1_has_rows_where_it_is_planned_and_comes_last(laboratory):
+    plan = relative_errors.Plan("corel5k", (12, 20), (50,), (40,), (12,), 2, 60)
+    models = [cell.settings["model"] for cell in relative_errors.cells(laboratory, "x", plan)]
+    assert models.count("fine-tuned, Algorithm 1") == 2  # S' = 12 and 50, one seed
+    assert models[-2:] == ["fine-tuned, Algorithm 1"] * 2
+
+
+def test_times_are_positive_and_in_milliseconds_beside_the_papers(computed):
+    table = timing.picture_table(computed, "handcrafted", TIMES)
+    assert [row.label for row in table.rows] == ["DKN", "DMN, S = 12"]
+    assert table.rows[0].entries[0].paper == 10_390
+    assert 0 < table.rows[0].entries[0].mean < 1000
+    figure = timing.growth_figure(computed, "handcrafted", TIMES)
+    assert [curve.x for curve in figure.curves] == [(20.0, 40.0)] * 2
+
+
+def test_comparison_has_our_rows_the_papers_and_the_fields(computed):
+    table = comparison.table(computed, "handcrafted", COMPARED, learned=False)
+    rows = {row.label: row for row in table.rows}
+    assert rows[comparison.NEIGHBOURS].entries[0].paper == 32  # JEC's
+    assert rows[comparison.TRANSDUCTIVE].entries[0].paper == 42  # wTKML's
+    assert rows[comparison.WORD_VECTORS].entries[0].paper == 41.3  # CNN-R's
+    assert rows["NSIDML (2016), as reported"].entries[1].paper == 44.1
+    assert rows["initial DMN + SVM, S = 12"].entries[0].values
+    for method in METHODS:
+        assert rows[method].entries[0].mean > 60
+    learned = {row.label: row for row in comparison.table(computed, "x", COMPARED, learned=True).rows}
+    assert learned["supervised 3-layer DKN + SVM"].entries[0].paper == 42.6
+    assert learned["supervised 3-layer DKN + SVM"].entries[0].values == ()
+
+
+def test_the_best_here_stands_beside_the_fields_best(computed):
+    table = comparison.table(computed, "handcrafted", COMPARED, learned=False)
+    (told,) = comparison.beside_the_field(table)
+    best = max(row.entries[-1].mean for row in table.rows if row.entries[-1].values)
+    assert f"{best:.2f}" in told
+    assert "NSIDML (2016)" in told  # F1 = 2 * 51.8 * 44.1 / 95.9
+    assert "47.64" in told
+    assert f"{abs(best - 47.64):.1f}" in told
+    assert comparison.beside_the_field(comparison.table(computed, "x", COMPARED, learned=True)) == ()
+
+
+def test_networks_are_needed_for_their_rows():
+    assert comparison.NETWORK_SVM not in comparison.methods_for(("Rgb",))
+    assert comparison.NETWORK_SVM in comparison.methods_for(("Rgb", "EfficientNet-Lite0"))
+
+
+def test_examples_have_truth_and_both_answers(computed, laboratory):
+    section = examples.section(computed, laboratory.collection, "handcrafted", KEYWORDS, None)
+    assert len(section.examples) == 12
+    first = section.examples[0]
+    assert first.name == laboratory.collection.names[60]
+    assert first.truth == tuple(f"word{j}" for j in np.flatnonzero(laboratory.collection.labels[60]))
+    assert [answer.method for answer in first.answers] == ["DKN", "DMN, S = 20"]
+    assert all(len(answer.keywords) == 5 for answer in first.answers)
+    assert examples.section(computed, laboratory.collection, "learned", KEYWORDS, None).examples == ()
+
+
+def test_missing_cells_leave_gaps_and_are_counted(all_cells, tmp_path):
+    nothing = collect(all_cells, CellStore(tmp_path))
+    assert nothing.n_missing == len(all_cells)
+    table = discrimination.table(nothing, "handcrafted", KEYWORDS, with_paper=True)
+    assert all(entry.values == () for row in table.rows for entry in row.entries)
+    section = honesty.section([table], ("pictures are small",), nothing.n_missing)
+    assert f"{len(all_cells)} cells are not computed yet" in section.paragraphs[1]
+    assert section.points == ("What differs: pictures are small",)
