@@ -208,7 +208,8 @@ def test_unknown_views_are_named_before_anything_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "show", "serve"])
-def test_a_file_that_is_no_model_of_keywords_is_explained(studio, tmp_path, command):
+def test_a_file_that_is_no_model_of_keywords_is_explained(studio, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("gramless.cli.serve.serve", lambda *arguments: pytest.fail("this must not be served"))
     kernel = tmp_path / "kernel.gramless"
     gramless.save(gramless.load(studio / "model.gramless").classifier.map_network_.kernel_, kernel)
     (tmp_path / "other").write_text("hello")
