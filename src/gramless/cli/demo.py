@@ -22,7 +22,7 @@ from gramless.report.demo_tables import table_of
 
 def show_demo(
     pictures: Annotated[
-        bool, typer.Option("--pictures", help="Keywords for drawn scenes instead, in under two minutes.")
+        bool, typer.Option("--pictures", help="Keywords for drawn scenes instead, in about two minutes.")
     ] = False,
     out: Annotated[
         Path | None,
