@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,8 +12,9 @@ import typer
 from rich.console import Console
 
 from gramless.annotation import Annotation, Answers
-from gramless.annotation.writers import annotation_table, write_csv, write_json
+from gramless.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords
 from gramless.annotation.xmp import write_sidecars
+from gramless.atomic import write_atomically
 from gramless.cli.annotate_inputs import CacheFolder, Gallery, ModelFile, load_annotator, opened
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import FAILED, list_problems, refuse
@@ -61,6 +61,8 @@ def predict(
     require_writable_file(output, "-o", inputs=[model, *pictures])
     require_writable_file(gallery, "--gallery", inputs=[model, *pictures])
     annotator = load_annotator(model)
+    if to is Form.CSV:
+        check_csv_keywords(annotator.keywords)  # before the work
     found = find_pictures(pictures)
     if not found.paths:
         list_problems("Not read", found.problems)
@@ -79,26 +81,18 @@ def predict(
 def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
     """Where the user wants it; what could not be written comes back."""
     if to is Form.TABLE:
-        Console().print(annotation_table(answers.annotations, {}))
+        Console().print(annotation_table(answers.annotations))
     elif to is Form.XMP:
         return _write_beside(answers.annotations)
-    elif output is None:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "keywords")
-            _write_file(answers, to, file)
-            sys.stdout.buffer.write(file.read_bytes())
     else:
-        with writing(output):
-            _write_file(answers, to, output)
-        typer.echo(f"keywords of {len(answers.annotations):,} pictures: {output}")
+        content = as_csv(answers.annotations) if to is Form.CSV else as_json(answers.annotations, answers.unreadable)
+        if output is None:
+            sys.stdout.buffer.write(content)
+        else:
+            with writing(output):
+                write_atomically(output, lambda file: file.write(content))
+            typer.echo(f"keywords of {len(answers.annotations):,} pictures: {output}")
     return []
-
-
-def _write_file(answers: Answers, to: Form, file: Path) -> None:
-    if to is Form.CSV:
-        write_csv(file, answers.annotations)
-    else:
-        write_json(file, answers.annotations, answers.unreadable)
 
 
 def _write_beside(annotations: Sequence[Annotation]) -> list[Problem]:

@@ -6,7 +6,6 @@ import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gramless.annotation.suggestions import Annotation
 from gramless.atomic import write_atomically
@@ -15,9 +14,7 @@ from gramless.features.packages import needed
 from gramless.features.pictures import PictureError
 from gramless.features.thumbnails import make_thumbnail
 from gramless.progress import ProgressBar
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from gramless.report.pages import render
 
 THUMBNAIL_SIDE = 360  # twice the pixels of its place on the page, for screens with small ones
 MOST_PICTURES = 200  # about 5 MB; browsers get slow with pages much larger
@@ -60,14 +57,15 @@ def save_gallery(
     """
     if limit < 1:
         raise DataError(f"a gallery shows at least one picture, but limit={limit} came.")
-    template = _template()  # before the work, in case Jinja2 is missing
+    needed("jinja2")  # before the work
     shown = spread_evenly(annotations, limit)
     cards = []
     with ProgressBar("drawing the gallery", len(shown)) as bar:
         for annotation in shown:
             cards.append(make_card(annotation))
             bar.advance()
-    page = template.render(
+    page = render(
+        "gallery.html",
         title=title,
         summary=summary,
         cards=cards,
@@ -102,17 +100,3 @@ def make_card(annotation: Annotation) -> Card:
         reason = error.reason
     words = tuple(dict.fromkeys((*annotation.keywords, *(annotation.truth or ()))))
     return Card(annotation.name, thumbnail, reason, rows, annotation.truth is not None, annotation.missed, words)
-
-
-def _template() -> Template:
-    needed("jinja2")
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("gramless.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("gallery.html")

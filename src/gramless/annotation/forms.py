@@ -1,11 +1,10 @@
-"""Annotations as a table for the terminal, and as CSV and JSON files that are written whole or not at all."""
+"""Annotations as a table for the terminal, and as CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich import box
@@ -13,27 +12,24 @@ from rich.table import Table
 from rich.text import Text
 
 from gramless.annotation.suggestions import Annotation
-from gramless.atomic import write_atomically
 from gramless.errors import DataError
 
 SEPARATORS = (";", "|")  # between the keywords of one cell, for whoever reads the file back
 FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width
 
 
-def annotation_table(annotations: Sequence[Annotation], unreadable: Mapping[str, str]) -> Table:
-    """One row per picture, its keywords with their scores; `unreadable` says the reasons by name."""
+def annotation_table(annotations: Sequence[Annotation]) -> Table:
+    """One row per picture, its keywords with their scores."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("picture", overflow="fold")
     table.add_column("keywords and scores", overflow="fold")
     for annotation in annotations:
         table.add_row(Text(annotation.name), _scored(annotation))
-    for name, reason in unreadable.items():
-        table.add_row(Text(name), Text(f"left out: {reason}", style="yellow"))
     return table
 
 
-def write_csv(path: str | os.PathLike, annotations: Iterable[Annotation]) -> None:
-    """Write the columns file, keywords and scores, one row per picture: a keyword file that can be learned from.
+def as_csv(annotations: Iterable[Annotation]) -> bytes:
+    """The columns file, keywords and scores, one row per picture: a keyword file that can be learned from.
 
     Keywords of a picture share a cell, "boat; sea; sky", and so do their scores, in the same order. UTF-8 with a byte
     order mark, without which Excel guesses another encoding.
@@ -50,7 +46,7 @@ def write_csv(path: str | os.PathLike, annotations: Iterable[Annotation]) -> Non
     for annotation in annotations:
         scores = (f"{suggestion.score:.4f}" for suggestion in annotation.suggestions)
         rows.writerow([_as_text(cell) for cell in (annotation.name, "; ".join(annotation.keywords), "; ".join(scores))])
-    _write_text(path, "\ufeff" + text.getvalue())
+    return _encoded("\ufeff" + text.getvalue())
 
 
 def check_csv_keywords(keywords: Iterable[str]) -> None:
@@ -63,8 +59,8 @@ def check_csv_keywords(keywords: Iterable[str]) -> None:
             )
 
 
-def write_json(path: str | os.PathLike, annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> None:
-    """Write a list with one entry per picture, {"file": name, "keywords": [{"keyword": ..., "score": ...}, ...]}.
+def as_json(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> bytes:
+    """A list with one entry per picture, {"file": name, "keywords": [{"keyword": ..., "score": ...}, ...]}.
 
     A picture that could not be read is {"file": name, "error": reason}, after all the others.
     """
@@ -73,7 +69,7 @@ def write_json(path: str | os.PathLike, annotations: Iterable[Annotation], unrea
         for annotation in annotations
     ]
     entries += [{"file": name, "error": reason} for name, reason in unreadable.items()]
-    _write_text(path, json.dumps(entries, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    return _encoded(json.dumps(entries, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def _scored(annotation: Annotation) -> Text:
@@ -88,6 +84,6 @@ def _as_text(cell: str) -> str:
     return f" {cell}" if cell[:1] in FORMULA_STARTS else cell
 
 
-def _write_text(path: str | os.PathLike, text: str) -> None:
+def _encoded(text: str) -> bytes:
     """As UTF-8; what is left of a file name in another encoding as \\udcXX, which JSON reads back."""
-    write_atomically(path, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+    return text.encode("utf-8", "backslashreplace")
