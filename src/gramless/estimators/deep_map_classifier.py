@@ -199,22 +199,23 @@ class DeepMapClassifier(ViewsClassifier):
         weight = self.recall_weight
         if isinstance(weight, str) and weight != "auto":
             raise ValueError(f"recall_weight={weight!r}: give 'auto', a positive number, or None.")
-        if self.top_k is not None and not self.labels_.multilabel:
-            raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
-        if self.top_k is not None and weight is None:
-            return None, TopK(self.top_k)
-        if self.top_k is None and (self.threshold == "sign" or not self.labels_.multilabel):
-            return None, Threshold()
 
         def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
             return fit(phi[train], signs[train], weights).margins(phi[test])
 
-        generator = torch.Generator().manual_seed(seed)
-        unseen = out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), generator)
-        if self.top_k is None or weight is None:
-            return None, Threshold.learn(unseen, signs)
-        calibration = Calibration.learn(unseen, signs)
-        probabilities = calibration.probabilities(unseen)
+        def unseen_scores() -> np.ndarray:
+            return out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), torch.Generator().manual_seed(seed))
+
+        if self.top_k is None:
+            learned = self.labels_.multilabel and self.threshold == "f1"
+            return None, Threshold.learn(unseen_scores(), signs) if learned else Threshold()
+        if not self.labels_.multilabel:
+            raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
+        if weight is None:
+            return None, TopK(self.top_k)
+        scores = unseen_scores()
+        calibration = Calibration.learn(scores, signs)
+        probabilities = calibration.probabilities(scores)
         if isinstance(weight, str):
             self.operating_points_ = operating_points(probabilities, signs, self.top_k)
             weight = best_recall_weight(self.operating_points_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -15,9 +15,8 @@ from PIL import Image
 
 from gramless.datasets import DigitsViews, load_digits_views
 from gramless.report.demo_result import Accuracy, DemoResult, Example, Timing, growth, summarise
+from gramless.report.figure_style import BLUE, INK, PALE, QUIET, VERMILION, axes_style
 
-INK, QUIET, PALE = "#222222", "#666666", "#C8C8C8"
-BLUE, VERMILION = "#0072B2", "#D55E00"  # of Okabe and Ito's palette, told apart by everyone
 INCHES, DOTS_PER_INCH = (8.0, 4.5), 200
 BOTTOM, TOP = 0.2, 0.8
 N_COLOURS = 128  # a third of the file size, and no visible difference
@@ -31,20 +30,7 @@ VIEW_HEIGHTS = {
     "co-occurrences": 4,
 }
 """The views, and in how many rows each is drawn: cells, sides or directions under each other."""
-STYLE: Any = {  # Matplotlib's type of this lists every key there is
-    "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": QUIET,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-}
+STYLE = axes_style(INK, QUIET, 0.6) | {"font.family": "DejaVu Sans", "font.size": 7.5}
 
 
 def save_figure(result: DemoResult, file: BinaryIO) -> None:

@@ -16,13 +16,13 @@ from gramless.dkn import DeepKernel
 from gramless.errors import DataError
 from gramless.features.packages import needed
 from gramless.kernels import NAMED, Kernel
+from gramless.report.figure_style import BLUE, INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 N_POINTS = 64  # of Gauss and Legendre's rule: exact but for rounding where activations are smooth
-INK, QUIET, BLUE = "#222222", "#666666", "#0072B2"
 STYLE: Any = {  # Matplotlib's type of this lists every key there is
     "font.family": "DejaVu Sans",
     "font.size": 8,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from gramless.report.figure_style import axes_style
 from gramless.report.reproduction import Figure
 
 INK, QUIET = "#111213", "#717273"  # stand for the page's colours, which replace them
@@ -18,20 +18,10 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 REPLACED = {INK: "var(--ink)", QUIET: "var(--quiet)"} | {
     colour: f"var(--curve{number})" for number, colour in enumerate(COLOURS, 1)
 }
-STYLE: Any = {  # Matplotlib's type of this lists every key there is
+STYLE = axes_style(INK, QUIET, 0.8) | {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 11,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": QUIET,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
     "legend.frameon": False,
     "legend.fontsize": 10,
 }
