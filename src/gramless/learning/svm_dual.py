@@ -66,8 +66,8 @@ def solve_svm_duals(
         alpha = _feasible(start, signs, upper)
         slack -= _products(gram, alpha * signs)
     tolerance, n_steps, n_stalls = FIRST_TOLERANCE, 0, 0
-    best = None
-    while True:
+    best: DualSolution | None = None
+    while best is None or tolerance > _resolution(gram, best.alpha):
         n_steps += _improve(gram, signs, upper, alpha, slack, tolerance, max_iter)
         outputs = _products(gram, alpha * signs)
         slack = signs - outputs  # afresh: steps have let rounding gather
@@ -76,8 +76,9 @@ def solve_svm_duals(
         if best is None or solution.gaps.max() < best.gaps.max():
             best = solution
         if best.gaps.max() <= gap or n_stalls == 2:
-            return replace(best, n_steps=n_steps)
+            break
         tolerance /= TIGHTEN
+    return replace(best, n_steps=n_steps)
 
 
 def box(signs: Tensor, C: float, weights: Any = None) -> Tensor:
@@ -101,6 +102,12 @@ def _improve(
     arrays = (signs.numpy(), upper.numpy(), alpha.numpy(), slack.numpy())
     with threads_of_torch():
         return int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
+
+
+def _resolution(gram: Any, alpha: Tensor) -> float:
+    """How far rounding can move a slack: below it pairs would trade places for ever, and drift off y'alpha = 0."""
+    largest = float(gram.diagonal().max())
+    return torch.finfo(torch.float32).eps * largest * alpha.sum(1).max().item()
 
 
 def _certify(signs: Tensor, upper: Tensor, alpha: Tensor, outputs: Tensor, n_steps: int) -> DualSolution:
