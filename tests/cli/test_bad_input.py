@@ -18,7 +18,7 @@ from PIL import Image
 
 import gramless
 from gramless.cli.problems import MOST_LISTED, list_problems
-from gramless.datasets import Problem
+from gramless.datasets import Problem, write_scenes
 from tests.cli.conftest import VIEWS, call
 
 NOBODY = 65_534
@@ -296,8 +296,9 @@ def gramless_process(*arguments, home, **options):
     )
 
 
-def test_ctrl_c_keeps_what_was_computed_and_the_next_run_uses_it(studio, tmp_path):
-    scenes, model = studio / "scenes", tmp_path / "model.gramless"
+def test_ctrl_c_keeps_what_was_computed_and_the_next_run_uses_it(tmp_path_factory, tmp_path):
+    scenes, model = tmp_path_factory.mktemp("many") / "scenes", tmp_path / "model.gramless"
+    write_scenes(scenes, 120, seed=0)  # work for seconds after the first rows are kept, however late that is seen
     home = tmp_path / "home"
     home.mkdir()
     arguments = (
