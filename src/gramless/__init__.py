@@ -1,5 +1,6 @@
 """Gramless: deep kernels without the Gram matrix."""
 
+from gramless.blocks import in_blocks
 from gramless.dkn import DeepKernel
 from gramless.errors import (
     ClippedSpectrumWarning,
@@ -10,7 +11,7 @@ from gramless.errors import (
 )
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.learning import SemiSupervised, Supervised
-from gramless.metrics import relative_error
+from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
 from gramless.version import __version__
 from gramless.views import Views
@@ -30,7 +31,9 @@ __all__ = [
     "Supervised",
     "Views",
     "__version__",
+    "in_blocks",
     "load",
     "relative_error",
+    "sampled_relative_error",
     "save",
 ]

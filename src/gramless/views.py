@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class Views:
         and are made dense a few rows at a time where they are used.
     columns
         With one block: the columns that belong to each view, as slices, positions or DataFrame column names.
+    first_row
+        The number of the first row, for messages: these may be rows of something larger.
 
     Nothing is copied where a view of the caller's memory will do, and nothing of the caller's is ever changed.
     Rows can be indexed, so scikit-learn's splitters work; `X["sift"]` is one block.
@@ -38,7 +40,7 @@ class Views:
     __slots__ = ("_blocks",)
     ndim = 2
 
-    def __init__(self, blocks: Any, columns: Columns | None = None) -> None:
+    def __init__(self, blocks: Any, columns: Columns | None = None, *, first_row: int = 0) -> None:
         named = dict(_name_blocks(blocks, columns))
         if not named:
             raise DataError("no views came: give at least one block of features.")
@@ -50,7 +52,13 @@ class Views:
                 "Give every view one row per sample, in the same order."
             )
         for name, block in self._blocks.items():
-            _check_finite(name, block)
+            _check_finite(name, block, first_row)
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Views]) -> Views:
+        """The rows of several, one after the other; all with the views of the first."""
+        blocks = {name: [part[name] for part in parts if len(part)] or [parts[0][name]] for name in parts[0].names}
+        return cls._trusted({name: _concatenated(found) for name, found in blocks.items()})
 
     @classmethod
     def _trusted(cls, blocks: dict[str, Any]) -> Views:
@@ -143,19 +151,23 @@ class Views:
 
     def match(self, layout: Layout) -> Views:
         """The views that a fitted network knows, in its order; an error that names what is missing or too wide."""
-        mine = self.layout
-        missing = [name for name in layout if name not in mine]
-        if missing:
-            raise DataError(
-                f"the views {missing} are missing: this network was fitted on {list(layout)}, and {list(mine)} came."
-            )
-        for name, width in layout.items():
-            if mine[name] != width:
-                raise DataError(
-                    f"view {name!r} has {mine[name]} features, but this network was fitted on {width}. "
-                    "Describe new samples with the same features as the training samples."
-                )
+        check_layout(self.layout, layout)
         return Views._trusted({name: self._blocks[name] for name in layout})
+
+
+def check_layout(mine: Layout, known: Layout) -> None:
+    """Whether data has the views that a fitted network knows; others may be there too."""
+    missing = [name for name in known if name not in mine]
+    if missing:
+        raise DataError(
+            f"the views {missing} are missing: this network was fitted on {list(known)}, and {list(mine)} came."
+        )
+    for name, width in known.items():
+        if mine[name] != width:
+            raise DataError(
+                f"view {name!r} has {mine[name]} features, but this network was fitted on {width}. "
+                "Describe new samples with the same features as the training samples."
+            )
 
 
 def side_by_side(layout: Layout) -> dict[str, slice]:
@@ -233,13 +245,13 @@ def _as_block(name: str, block: Any) -> Any:
     return block
 
 
-def _check_finite(name: str, block: Any) -> None:
+def _check_finite(name: str, block: Any, first_row: int) -> None:
     bad = _not_finite(block)
     if len(bad):
         row, column = (int(i) for i in bad[0])
         raise DataError(
-            f"view {name!r} contains NaN or infinity, first at row {row}, column {column} ({len(bad)} in all). "
-            "Impute or drop those samples."
+            f"view {name!r} contains NaN or infinity, first at row {first_row + row}, column {column} "
+            f"({len(bad)} in all). Impute or drop those samples."
         )
 
 
@@ -264,6 +276,12 @@ def _take(block: Any, rows: Any) -> Any:
             return block[torch.as_tensor(np.asarray(rows), device=block.device)]
         return block[rows]
     return block[rows.cpu().numpy() if isinstance(rows, Tensor) else rows]
+
+
+def _concatenated(blocks: Sequence[Any]) -> Any:
+    if isinstance(blocks[0], Tensor):
+        return torch.cat(list(blocks))
+    return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.concatenate(blocks)
 
 
 def _dense(block: Any) -> Any:

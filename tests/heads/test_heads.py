@@ -9,6 +9,11 @@ import gramless as gl
 from gramless.heads import Labels, fit_kernel_svms, fit_linear_svms
 
 
+def counted(signs):
+    """How many positives every label has, of how many samples."""
+    return (signs > 0).sum(0), len(signs)
+
+
 @pytest.fixture
 def samples(rng):
     X = rng.normal(size=(60, 5))
@@ -19,7 +24,7 @@ def samples(rng):
 def test_kernel_machines_are_scikit_learns(samples):
     X, Y = samples
     labels, signs = Labels.of(Y)
-    head = fit_kernel_svms(X @ X.T, signs, 2.0, labels.weights(signs, "balanced"))
+    head = fit_kernel_svms(X @ X.T, signs, 2.0, labels.weights(*counted(signs), "balanced"))
     for label in range(3):
         machine = SVC(kernel="linear", C=2.0, class_weight="balanced").fit(X, Y[:, label])
         expected = machine.decision_function(X)
@@ -30,7 +35,7 @@ def test_kernel_machines_are_scikit_learns(samples):
 def test_linear_machines_are_scikit_learns(samples, loss):
     X, Y = samples
     labels, signs = Labels.of(Y)
-    head = fit_linear_svms(X, signs, 0.5, loss, labels.weights(signs, None), 100_000, 0)
+    head = fit_linear_svms(X, signs, 0.5, loss, labels.weights(*counted(signs), None), 100_000, 0)
     for label in range(3):
         machine = LinearSVC(C=0.5, loss=loss, dual="auto", max_iter=100_000, random_state=0).fit(X, Y[:, label])
         np.testing.assert_allclose(head.margins(X)[:, label], machine.decision_function(X), atol=1e-6)
@@ -40,7 +45,7 @@ def test_a_label_without_positives_or_without_negatives_gets_its_constant_answer
     X, Y = samples
     Y = np.column_stack([Y[:, 0], np.zeros(60, int), np.ones(60, int)])
     labels, signs = Labels.of(Y)
-    weights = labels.weights(signs, "balanced")
+    weights = labels.weights(*counted(signs), "balanced")
     for head, features in (
         (fit_linear_svms(X, signs, 1.0, "squared_hinge", weights, 10_000, 0), X),
         (fit_kernel_svms(X @ X.T, signs, 1.0, weights), X @ X.T),
@@ -69,16 +74,16 @@ def test_signs_of_two_classes_of_many_and_of_several_labels():
 
 def test_weights_follow_scikit_learns_convention():
     labels, signs = Labels.of(np.array([0, 0, 0, 1]))
-    assert labels.weights(signs, None) == [(1.0, 1.0)]
-    assert labels.weights(signs, {1: 5.0}) == [(1.0, 5.0)]
-    assert labels.weights(signs, {0: 3.0}) == [(3.0, 1.0)]
-    assert labels.weights(signs, "balanced") == [(4 / 6, 4 / 2)]
+    assert labels.weights(*counted(signs), None) == [(1.0, 1.0)]
+    assert labels.weights(*counted(signs), {1: 5.0}) == [(1.0, 5.0)]
+    assert labels.weights(*counted(signs), {0: 3.0}) == [(3.0, 1.0)]
+    assert labels.weights(*counted(signs), "balanced") == [(4 / 6, 4 / 2)]
     labels, signs = Labels.of(np.array([0, 1, 2]))
-    assert labels.weights(signs, {2: 9.0}) == [(1.0, 1.0), (1.0, 1.0), (1.0, 9.0)]
+    assert labels.weights(*counted(signs), {2: 9.0}) == [(1.0, 1.0), (1.0, 1.0), (1.0, 9.0)]
     with pytest.raises(ValueError, match=r"names \[5\]"):
-        labels.weights(signs, {5: 1.0})
+        labels.weights(*counted(signs), {5: 1.0})
     with pytest.raises(ValueError, match="'balanced'"):
-        labels.weights(signs, "fair")
+        labels.weights(*counted(signs), "fair")
 
 
 def test_one_class_is_an_error_that_says_so():

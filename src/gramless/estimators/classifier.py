@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from gramless.blocks import Blocks
+from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.deep_kernel_network import needs_nonnegative
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.heads import Head, Labels
@@ -33,9 +35,22 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
     def _features(self, views: Views) -> np.ndarray:
         """What the head takes: (n, n_features)."""
 
-    def fit(self, X: Any, y: Any) -> Self:
-        if y is None:
+    @abstractmethod
+    def _fit_blocks(self, blocks: Blocks) -> Head:
+        """Learn from labelled samples in blocks; sets labels_ and classes_ too."""
+
+    @abstractmethod
+    def _known_sample(self) -> Views:
+        """A sample that was learned from."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from samples and their labels, in memory or in blocks; these may bring their labels along."""
+        blocks = blocks_to_fit(self, X, y)
+        if y is None and not (blocks and blocks.has_labels):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if blocks is not None:
+            self.head_ = self._fit_blocks(blocks)
+            return self
         views = views_to_fit(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
@@ -47,12 +62,22 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""
         check_is_fitted(self)
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            return answered(self, "decision_function", blocks, self._known_sample())
         return self.labels_.scores(self._margins(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest margin, or an indicator of every label with a positive one."""
+        """Classes, or an indicator of the labels of every sample; of data in blocks when they are asked for."""
         check_is_fitted(self)
-        return self.labels_.decide(self._margins(X))
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            return answered(self, "predict", blocks, self._known_sample())
+        return self._decide(self._margins(X))
+
+    def _decide(self, margins: np.ndarray) -> np.ndarray:
+        """The class with the highest margin, or an indicator of every label with a positive one."""
+        return self.labels_.decide(margins)
 
     def _margins(self, X: Any) -> np.ndarray:
         return self.head_.margins(self._features(views_to_use(self, X)))

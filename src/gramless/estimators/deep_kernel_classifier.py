@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
@@ -86,12 +87,21 @@ class DeepKernelClassifier(ViewsClassifier):
         network = DeepKernelNetwork(**network_parameters(self)).fit(views, y)
         self.kernel_ = network.kernel_
         gram = self.kernel_.tensor(views, views).double().cpu().numpy()
-        weights = self.labels_.weights(signs, self.class_weight)
+        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
         head = fit_kernel_svms(gram, signs, self.C, weights)
         used = np.flatnonzero(head.coefficients.any(axis=0))
         used = used if len(used) else np.array([0])
         self.support_ = views[used].dense(views.dtype)
         return replace(head, coefficients=head.coefficients[:, used])
+
+    def _fit_blocks(self, blocks: Blocks) -> Head:
+        raise ValueError(
+            "a kernel machine needs the kernel matrix of all samples, and data in blocks is larger than that. Use "
+            "DeepMapClassifier, whose cost is linear."
+        )
+
+    def _known_sample(self) -> Views:
+        return self.support_[:1]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_).cpu().numpy()

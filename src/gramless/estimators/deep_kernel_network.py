@@ -11,10 +11,13 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
+from gramless.blocks import Blocks
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel, choose_device
 from gramless.errors import DataError
-from gramless.estimators.inputs import as_labels, generator_from, views_to_fit
+from gramless.estimators.block_inputs import blocks_to_fit
+from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
 from gramless.kernels import Domain, make_kernel
 from gramless.learning import SemiSupervised, Supervised, make_learning
@@ -101,13 +104,17 @@ class DeepKernelNetwork(BaseEstimator):
         labelled : mask of the rows whose labels count, for semi-supervised learning; the others' are never looked at.
             Without it every row counts, except those with y = -1 (scikit-learn's convention) if learning is
             semi-supervised.
+
+        Data in blocks (in_blocks), labels included, is looked at once, and everything is settled on a sample of it.
         """
-        settings = make_learning(self.learning)
-        if settings is not None and y is None:
+        settings, blocks = make_learning(self.learning), blocks_to_fit(self, X, y)
+        if settings is not None and y is None and not (blocks and blocks.has_labels):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: its weights are learned "
                 "from labels. Pass y, or set learning=None to keep the weights as they are initialised."
             )
+        if blocks is not None:
+            return self._fit_sample(blocks, labelled)
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
         sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
@@ -124,6 +131,19 @@ class DeepKernelNetwork(BaseEstimator):
             kernel = replace(kernel, layers=result.layers)
             self.learning_curve_ = result.curve
         self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
+        return self
+
+    def sample_size(self) -> int:
+        """Samples that fit looks at, at most; of data in blocks as many are drawn."""
+        settings = make_learning(self.learning)
+        return max(5 * SCALE_SAMPLES, settings.max_samples if settings is not None else 0)
+
+    def _fit_sample(self, blocks: Blocks, labelled: Any) -> Self:
+        if labelled is not None:
+            raise ValueError("with data in blocks there is no mask: mark samples without a label by y = -1.")
+        look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
+        self.fit(look.sample.views, look.sample.labels)
+        check_domains(self.kernel_, look)
         return self
 
     def _initial_layers(self, n_kernels: int, generator: torch.Generator) -> tuple[Layer, ...]:

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_consistent_length, check_random_state
 
+from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
 from gramless.dmn import CollapsedMap
 from gramless.errors import MemoryBudgetError
+from gramless.estimators.block_heads import BlockFit, coded_labels, kept_vectors, known_vectors
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
-from gramless.estimators.operating_points import best_recall_weight, operating_points
+from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
+from gramless.estimators.labelling import learn_labelling
 from gramless.heads import (
-    Calibration,
-    Decision,
     Head,
+    HuberizedHinge,
     Kind,
+    LabelCounts,
     LinearFit,
-    Threshold,
-    TopGains,
-    TopK,
+    MarginLoss,
+    OnlineHead,
+    SquaredHinge,
     Weights,
     out_of_fold_scores,
 )
@@ -73,6 +78,9 @@ class DeepMapClassifier(ViewsClassifier):
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     max_iter : int
         Of the solver, per label.
+    scratch : path or None
+        With data in blocks: a folder, on a cluster one that all workers see, where vectors of the training samples are
+        kept while the classifiers are fitted. None computes the vectors anew in each of a handful of passes.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
@@ -88,7 +96,9 @@ class DeepMapClassifier(ViewsClassifier):
     operating_points_ : tuple of OperatingPoint
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
     n_iter_ : int
-        Iterations of the solver, the largest over labels.
+        Iterations of the solver, the largest over labels; on data in blocks, passes over it.
+    online_ : OnlineHead or None
+        After partial_fit: what is remembered of the blocks so far.
     """
 
     def __init__(
@@ -115,6 +125,7 @@ class DeepMapClassifier(ViewsClassifier):
         threshold: str = "sign",
         class_weight: Any = None,
         max_iter: int = 10_000,
+        scratch: str | Path | None = None,
         views: Mapping[str, Any] | None = None,
         device: str = "auto",
         memory_budget: int | str | None = None,
@@ -141,12 +152,14 @@ class DeepMapClassifier(ViewsClassifier):
         self.threshold = threshold
         self.class_weight = class_weight
         self.max_iter = max_iter
+        self.scratch = scratch
         self.views = views
         self.device = device
         self.memory_budget = memory_budget
         self.random_state = random_state
 
     def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
+        self.online_: OnlineHead | None = None
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepKernelNetwork(**(network_parameters(self) | {"random_state": seeds[0]}))
         self.map_network_ = DeepMapNetwork(
@@ -166,11 +179,76 @@ class DeepMapClassifier(ViewsClassifier):
         fit = LinearFit(
             self.head, self.C, self._residual(views, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
         )
-        weights = self.labels_.weights(signs, self.class_weight)
-        self.calibration_, self.decision_ = self._decide_how(fit, phi, signs, weights, seeds[2])
+        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        self._learn_labelling(fit, phi, signs, weights, seeds[2])
         head = fit(phi, signs, weights)
         self.n_iter_ = head.n_iter
         return head
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from one more block of samples, for data that comes once; blocks should come in random order.
+
+        The first block settles everything but the classifiers, and should have some thousands of samples; after `fit`
+        the next one is a first block again. Data that can be read several times is better learned from by `fit`.
+
+        classes : all that will come, with the first block; without it, and with several labels per sample, they are the
+            first block's
+        """
+        y = as_labels(y)
+        online = getattr(self, "online_", None) or self._first_block(views_to_fit(self, X), y, classes)
+        views = views_to_use(self, X)
+        check_consistent_length(views, y)
+        self.online_ = online.update(self._features(views), self.labels_.signs(y))
+        self.head_ = self.online_.head
+        return self
+
+    def _first_block(self, views: Views, y: Any, classes: Any) -> OnlineHead:
+        if self.head != "squared_hinge" or isinstance(self.class_weight, str):
+            raise ValueError(
+                f"head={self.head!r}, class_weight={self.class_weight!r}: partial_fit learns with the squared hinge, "
+                "and cannot balance classes of which more are to come. Give weights by class, or None."
+            )
+        check_consistent_length(views, y)
+        self.labels_ = LabelCounts.of(y if classes is None else np.asarray(classes)).labels
+        self.classes_ = self.labels_.classes
+        signs = self.labels_.signs(y)
+        self._fit(views, y, signs)
+        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        return OnlineHead.start(signs.shape[1], self.map_network_.map_.n_components, self.C, weights)
+
+    def _fit_blocks(self, blocks: Blocks) -> Head:
+        """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
+        if self.head not in ("squared_hinge", "huberized_hinge"):
+            raise ValueError(f"head={self.head!r}: on data in blocks there are 'squared_hinge' and 'huberized_hinge'.")
+        look = first_look(blocks, self._sample_size(), seed_from(self.random_state))
+        assert look.labels is not None
+        assert look.sample.labels is not None
+        self.labels_ = look.labels.labels
+        self.classes_ = self.labels_.classes
+        views, y = views_to_fit(self, look.sample.views), look.sample.labels
+        start = self._fit(views, y, self.labels_.signs(y))
+        check_domains(self.map_network_.kernel_, look)
+        loss: MarginLoss = SquaredHinge()
+        if self.head == "huberized_hinge":
+            loss = HuberizedHinge(self._residual(views, self._features(views)))
+        weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
+        fit = BlockFit(loss, self.labels_, look.labels, self.C * np.array(weights), resolve_budget(self.memory_budget))
+        if self.scratch is None:
+            head = fit(blocks, partial(_vectors, self.map_network_), start)
+        else:
+            width, kind = (y.shape[1], np.bool_) if self.labels_.multilabel else (None, np.int64)
+            codes = blocks.mapped(partial(coded_labels, self.labels_), width, kind, "labels")
+            with kept_vectors(self.map_network_.transform(blocks), codes, Path(self.scratch)) as kept:
+                head = fit.on_codes()(kept, known_vectors, start)
+        self.n_iter_ = head.n_iter
+        return head
+
+    def _sample_size(self) -> int:
+        network = DeepKernelNetwork(**network_parameters(self))
+        return DeepMapNetwork(network, self.n_landmarks).sample_size()
+
+    def _known_sample(self) -> Views:
+        return self.map_network_.landmarks_[:1]
 
     def _tune_if_possible(self, views: Views) -> None:
         """tuning="exact" for the compiled map, if there are samples to choose by and the memory budget has room."""
@@ -190,41 +268,25 @@ class DeepMapClassifier(ViewsClassifier):
         missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
         return max(float(missing.mean()), SMALLEST_WIDTH * float(diagonal.mean()))
 
-    def _decide_how(
-        self, fit: LinearFit, phi: np.ndarray, signs: np.ndarray, weights: Weights, seed: int
-    ) -> tuple[Calibration | None, Decision]:
-        """How scores become labels; learned from scores of samples that their classifiers have not seen, if at all."""
-        if self.threshold not in ("sign", "f1"):
-            raise ValueError(f"threshold={self.threshold!r}: give 'sign' or 'f1'.")
-        weight = self.recall_weight
-        if isinstance(weight, str) and weight != "auto":
-            raise ValueError(f"recall_weight={weight!r}: give 'auto', a positive number, or None.")
-
+    def _learn_labelling(self, fit: LinearFit, phi: np.ndarray, signs: np.ndarray, weights: Weights, seed: int) -> None:
         def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
             return fit(phi[train], signs[train], weights).margins(phi[test])
 
         def unseen_scores() -> np.ndarray:
             return out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), torch.Generator().manual_seed(seed))
 
-        if self.top_k is None:
-            learned = self.labels_.multilabel and self.threshold == "f1"
-            return None, Threshold.learn(unseen_scores(), signs) if learned else Threshold()
-        if not self.labels_.multilabel:
-            raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
-        if weight is None:
-            return None, TopK(self.top_k)
-        scores = unseen_scores()
-        calibration = Calibration.learn(scores, signs)
-        probabilities = calibration.probabilities(scores)
-        if isinstance(weight, str):
-            self.operating_points_ = operating_points(probabilities, signs, self.top_k)
-            weight = best_recall_weight(self.operating_points_)
-        return calibration, TopGains.learn(probabilities, signs, self.top_k, weight)
+        self.calibration_, self.decision_, points = learn_labelling(
+            unseen_scores,
+            signs,
+            multilabel=self.labels_.multilabel,
+            top_k=self.top_k,
+            recall_weight=self.recall_weight,
+            threshold=self.threshold,
+        )
+        if points is not None:
+            self.operating_points_ = points
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Classes, or an indicator of the labels of every sample."""
-        check_is_fitted(self)
-        margins = self._margins(X)
+    def _decide(self, margins: np.ndarray) -> np.ndarray:
         if not self.labels_.multilabel:
             return self.labels_.decide(margins)
         comparable = margins if self.calibration_ is None else self.calibration_.probabilities(margins)
@@ -232,3 +294,7 @@ class DeepMapClassifier(ViewsClassifier):
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()
+
+
+def _vectors(network: DeepMapNetwork, block: Block) -> np.ndarray:
+    return network.transform(block.views)

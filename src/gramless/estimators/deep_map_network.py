@@ -14,16 +14,21 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from gramless.blocks import Blocks
 from gramless.budget import resolve_budget, row_blocks
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.engine import Plan
 from gramless.errors import DataError
+from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
-from gramless.estimators.inputs import generator_from, like_input, views_to_fit, views_to_use
+from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
 from gramless.tuning import TUNERS, LandmarkExactMap
 from gramless.views import Views, is_multiview
+
+SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
 
 
 class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -103,7 +108,13 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose landmarks and compile; y goes to an unfitted kernel network and nowhere else."""
+        """Choose landmarks and compile; y goes to an unfitted kernel network and nowhere else.
+
+        Of data in blocks (in_blocks) a sample is drawn, in one pass; landmarks and all that fit settles come from it.
+        """
+        blocks = blocks_to_fit(self, X, y)
+        if blocks is not None:
+            return self._fit_sample(blocks)
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
         kernel = self._fitted_kernel(views, y)
@@ -119,9 +130,31 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._n_features_out = self.map_.n_components
         return self
 
+    def _fit_sample(self, blocks: Blocks) -> Self:
+        if not (isinstance(self.landmarks, str) or is_multiview(self.landmarks)):
+            raise ValueError("of data in blocks no rows are taken by their numbers: give the landmarks as Views.")
+        look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
+        self.fit(look.sample.views, look.sample.labels)
+        if self.landmark_indices_ is not None:
+            self.landmark_indices_ = look.sample.rows[self.landmark_indices_]
+        check_domains(self.kernel_, look)
+        return self
+
+    def sample_size(self) -> int:
+        """Samples that fit looks at, of data in blocks: enough for the kernel network, and to choose landmarks from."""
+        network = DeepKernelNetwork() if self.kernel is None else self.kernel
+        for_network = network.sample_size() if isinstance(network, DeepKernelNetwork) else 0
+        return max(for_network, SAMPLES_PER_LANDMARK * self.n_landmarks)
+
     def fine_tune(self, X: Any) -> Self:
-        """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "default"."""
+        """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "default".
+
+        Of data in blocks a sample is drawn, as many as fit would draw.
+        """
         check_is_fitted(self)
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            X = blocks.sample(self.sample_size(), seed_from(self.random_state)).views
         self._tune(self.tuning or "default", views_to_use(self, X), generator_from(self.random_state))
         self._n_features_out = self.map_.n_components
         return self
@@ -139,8 +172,15 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.tuning_errors_ = (result.error_before, result.error_after)
 
     def transform(self, X: Any) -> Any:
-        """phi(x) of every sample: (n, n_components)."""
+        """phi(x) of every sample: (n, n_components).
+
+        Of data in blocks, vectors that are computed when they are asked for: Rows, whose `write` puts them into a file,
+        or a Dask array.
+        """
         check_is_fitted(self)
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            return answered(self, "transform", blocks, self.landmarks_[:1])
         views = views_to_use(self, X)
         return like_input(self.map_.transform(views), views)
 

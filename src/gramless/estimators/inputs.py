@@ -31,8 +31,12 @@ def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
 
 def generator_from(random_state: Any) -> torch.Generator:
     """An explicit generator from scikit-learn's random_state."""
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    return torch.Generator().manual_seed(int(seed))
+    return torch.Generator().manual_seed(seed_from(random_state))
+
+
+def seed_from(random_state: Any) -> int:
+    """A seed from scikit-learn's random_state."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def like_input(values: Tensor, X: Views) -> Any:

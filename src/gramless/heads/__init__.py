@@ -1,12 +1,14 @@
 """Classifiers on kernels and maps: labels in, margins out."""
 
 from gramless.heads.batched import fit_all_labels
+from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newton_totals
 from gramless.heads.calibration import Calibration
 from gramless.heads.decisions import Decision, Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
 from gramless.heads.fitting import Kind, LinearFit
-from gramless.heads.labels import Labels
+from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
+from gramless.heads.online import OnlineHead
 from gramless.heads.out_of_fold import out_of_fold_scores, stratified_folds
 from gramless.heads.svm import Head, Loss, Weights, fit_kernel_svms, fit_linear_svms
 from gramless.heads.top_gains import TopGains
@@ -18,21 +20,27 @@ __all__ = [
     "HuberizedHinge",
     "KernelOnSubset",
     "Kind",
+    "LabelCounts",
     "Labels",
     "LinearFit",
     "LinearOnSubset",
     "Loss",
     "MarginLoss",
+    "NewtonTotals",
+    "OnlineHead",
     "SquaredHinge",
     "SubsetFit",
     "Threshold",
     "TopGains",
     "TopK",
+    "Totals",
     "Weights",
     "fit_all_labels",
     "fit_balanced_ensemble",
     "fit_kernel_svms",
     "fit_linear_svms",
+    "fit_over_blocks",
+    "newton_totals",
     "out_of_fold_scores",
     "stratified_folds",
 ]

@@ -13,6 +13,46 @@ from gramless.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Which labels samples have, and how many have each; adds up over blocks of samples."""
+
+    classes: np.ndarray
+    counts: np.ndarray  # (n_classes,): samples of each class, or with each label
+    n_samples: int
+    multilabel: bool
+
+    @classmethod
+    def of(cls, y: Any) -> LabelCounts:
+        check_classification_targets(y)
+        if type_of_target(y).startswith("multilabel"):
+            indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)
+            return cls(np.arange(indicator.shape[1]), (indicator > 0).sum(0), len(indicator), True)
+        classes, counts = np.unique(np.asarray(y), return_counts=True)
+        return cls(classes, counts, int(counts.sum()), False)
+
+    def __add__(self, other: LabelCounts) -> LabelCounts:
+        if self.multilabel != other.multilabel or (self.multilabel and len(self.classes) != len(other.classes)):
+            raise DataError("some samples have classes and others an indicator of labels, or of more labels.")
+        classes, places = np.unique(np.concatenate([self.classes, other.classes]), return_inverse=True)
+        counts = np.bincount(places, np.concatenate([self.counts, other.counts])).astype(np.int64)
+        return LabelCounts(classes, counts, self.n_samples + other.n_samples, self.multilabel)
+
+    @property
+    def labels(self) -> Labels:
+        if not self.multilabel and len(self.classes) < 2:
+            raise DataError(
+                f"all {self.n_samples} samples are of one class, {self.classes[0]}: a classifier needs samples of at "
+                "least two classes. Add the others, or check that the labels are the right ones."
+            )
+        return Labels(self.classes, self.multilabel)
+
+    @property
+    def positives(self) -> np.ndarray:
+        """Samples with a positive sign, of every column of signs: (n_labels,)."""
+        return self.counts[1:] if not self.multilabel and len(self.classes) == 2 else self.counts
+
+
+@dataclass(frozen=True, eq=False)
 class Labels:
     """What kind of labels a classifier learned: classes (n,), or an indicator matrix (n, n_labels)."""
 
@@ -21,29 +61,33 @@ class Labels:
 
     @classmethod
     def of(cls, y: Any) -> tuple[Labels, np.ndarray]:
-        """The labels of y, and its signs: one column per label (one in all for two classes), +1 or -1."""
-        check_classification_targets(y)
-        if type_of_target(y).startswith("multilabel"):
-            indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)
-            return cls(np.arange(indicator.shape[1]), True), np.where(indicator > 0, 1.0, -1.0)
-        y = np.asarray(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise DataError(
-                f"all {len(y)} samples are of one class, {classes[0]}: a classifier needs samples of at least two "
-                "classes. Add the others, or check that the labels are the right ones."
-            )
-        if len(classes) == 2:
-            return cls(classes, False), np.where(codes == 1, 1.0, -1.0)[:, None]
-        return cls(classes, False), np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+        """The labels of y, and its signs."""
+        labels = LabelCounts.of(y).labels
+        return labels, labels.signs(y)
 
-    def weights(self, signs: np.ndarray, class_weight: Any) -> list[tuple[float, float]]:
-        """Weights of the negative and of the positive samples of every column of signs.
+    def signs(self, y: Any) -> np.ndarray:
+        """One column per label (one in all for two classes), +1 or -1: (n, n_labels)."""
+        if self.multilabel:
+            indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)
+            if indicator.ndim != 2 or indicator.shape[1] != len(self.classes):
+                raise DataError(f"labels of shape {indicator.shape} came for {len(self.classes)} labels per sample.")
+            return np.where(indicator > 0, 1.0, -1.0)
+        y = np.asarray(y)
+        codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
+        unknown = self.classes[codes] != y
+        if unknown.any():
+            raise DataError(f"the class {y[unknown][0]!r} is none of the known ones, {self.classes.tolist()}.")
+        if len(self.classes) == 2:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        return np.where(codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+
+    def weights(self, positives: np.ndarray, n_samples: int, class_weight: Any) -> list[tuple[float, float]]:
+        """Weights of the negative and of the positive samples of every label, from how many positives it has.
 
         A class's weight is that of the positives of its label; with two classes the other one's is that of the
         negatives. "balanced" makes both sides of every label weigh half of all samples.
         """
-        n_labels = signs.shape[1]
+        n_labels = len(positives)
         if class_weight is None:
             return [(1.0, 1.0)] * n_labels
         if isinstance(class_weight, str):
@@ -51,8 +95,8 @@ class Labels:
                 raise ValueError(
                     f"class_weight={class_weight!r}: give 'balanced', a dict of classes to weights, or None."
                 )
-            positive = np.clip((signs > 0).sum(0), 1, len(signs) - 1)
-            return [(len(signs) / (2 * (len(signs) - p)), len(signs) / (2 * p)) for p in positive.tolist()]
+            clipped = np.clip(positives, 1, n_samples - 1).tolist()
+            return [(n_samples / (2 * (n_samples - p)), n_samples / (2 * p)) for p in clipped]
         unknown = [key for key in class_weight if key not in self.classes]
         if unknown:
             raise ValueError(f"class_weight names {unknown}, but the classes are {self.classes.tolist()}.")

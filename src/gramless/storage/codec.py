@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ class Encoder:
     def encode(self, value: Any) -> Any:
         if value is None or isinstance(value, (bool, str)):
             return value
+        if isinstance(value, PurePath):
+            return str(value)
         if isinstance(value, (int, float, np.number, np.bool_)):
             return self._number(value)
         if isinstance(value, (list, nn.ModuleList)):

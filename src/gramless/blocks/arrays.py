@@ -1,0 +1,118 @@
+"""Blocks of arrays on disk: NumPy memory maps, HDF5 data sets, Zarr arrays, or anything else with a shape and rows."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from gramless.blocks.block import Block, checked_block
+from gramless.blocks.local import LocalBlocks
+from gramless.errors import DataError
+from gramless.views import Columns, Layout, check_layout, is_multiview
+
+BLOCK_BYTES = 64 << 20  # of the features of one block
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayBlocks(LocalBlocks):
+    """Rows of arrays, so many at a time.
+
+    arrays : views by name; or one array, under any name, whose columns are cut into views
+    columns : then those of each view
+    chosen : the views that are wanted
+    """
+
+    arrays: Mapping[str, Any]
+    columns: Columns | None
+    rows_at_once: int
+    chosen: Layout
+
+    @classmethod
+    def of(cls, data: Any, columns: Columns | None, rows_at_once: int | None) -> ArrayBlocks:
+        arrays = named_arrays(data, columns)
+        lengths = {name: array.shape[0] for name, array in arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"views must describe the same samples, but their row counts differ: {lengths}.")
+        if rows_at_once is not None and rows_at_once < 1:
+            raise ValueError(f"a block has at least one row, not {rows_at_once}.")
+        return cls(arrays, columns, rows_at_once or _suitable_rows(arrays), layout_of(arrays, columns))
+
+    @property
+    def layout(self) -> Layout:
+        return self.chosen
+
+    @property
+    def n_samples(self) -> int:
+        return int(next(iter(self.arrays.values())).shape[0])
+
+    @property
+    def has_labels(self) -> bool:
+        return False
+
+    def match(self, layout: Layout) -> Self:
+        check_layout(self.layout, layout)
+        return replace(self, chosen=layout)
+
+    def blocks(self, first_row: int = 0) -> Iterator[Block]:
+        wanted = self.arrays if self.columns is not None else {name: self.arrays[name] for name in self.chosen}
+        first = first_row - first_row % self.rows_at_once
+        for start in range(first, self.n_samples if first_row < self.n_samples else 0, self.rows_at_once):
+            rows = slice(start, min(start + self.rows_at_once, self.n_samples))
+            read = {name: read_rows(array, rows) for name, array in wanted.items()}
+            data = read if self.columns is None else next(iter(read.values()))
+            yield checked_block(start, data, None, self.columns, self.chosen).from_row(first_row)
+
+
+def named_arrays(data: Any, columns: Columns | None) -> dict[str, Any]:
+    """Views by name, as Views names them."""
+    if isinstance(data, Mapping):
+        arrays = {str(name): array for name, array in data.items()}
+    elif is_multiview(data):
+        arrays = {f"view{i}": array for i, array in enumerate(data)}
+    else:
+        arrays = {"view0": data}
+    if columns is not None and (isinstance(data, Mapping) or len(arrays) > 1):
+        raise DataError("views= cuts one array into views, but several arrays came. Give one or the other.")
+    for name, array in arrays.items():
+        if len(getattr(array, "shape", ())) != 2:
+            raise DataError(
+                f"view {name!r} must be an array with one row per sample and one column per feature, but is a "
+                f"{type(array).__name__} of shape {getattr(array, 'shape', 'unknown')}."
+            )
+    if not arrays:
+        raise DataError("no views came: give at least one array of features.")
+    return arrays
+
+
+def layout_of(arrays: Mapping[str, Any], columns: Columns | None) -> Layout:
+    """View names and widths."""
+    if columns is None:
+        return {name: int(array.shape[1]) for name, array in arrays.items()}
+    (width,) = (int(array.shape[1]) for array in arrays.values())
+    return {
+        view: len(range(*chosen.indices(width))) if isinstance(chosen, slice) else len(chosen)
+        for view, chosen in columns.items()
+    }
+
+
+def read_rows(array: Any, rows: slice) -> Any:
+    """Rows of an array, in memory; pages of a memory map are let go again once they are copied."""
+    found = array[rows]
+    if not isinstance(found, np.memmap):
+        return found
+    copied = np.array(found)
+    if array.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):  # what was changed in a private map lives in its pages
+        found._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+    return copied
+
+
+def _suitable_rows(arrays: Mapping[str, Any]) -> int:
+    """As many rows as BLOCK_BYTES hold, in whole chunks where arrays are stored in chunks."""
+    row_bytes = sum(array.shape[1] * array.dtype.itemsize for array in arrays.values())
+    rows = max(1, BLOCK_BYTES // max(row_bytes, 1))
+    chunk = max((chunks[0] for array in arrays.values() if (chunks := getattr(array, "chunks", None))), default=1)
+    return rows - rows % chunk if rows > chunk else rows

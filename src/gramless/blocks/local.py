@@ -1,0 +1,145 @@
+"""Blocks that this machine reads one after the other, labels beside them, and rows that are computed from them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from gramless.blocks.base import Blocks, Statistic
+from gramless.blocks.block import Block
+from gramless.errors import DataError
+from gramless.progress import ProgressBar, Waiting
+from gramless.views import Layout
+
+
+class LocalBlocks(Blocks):
+    """Blocks that this machine reads, one at a time."""
+
+    @abstractmethod
+    def blocks(self, first_row: int = 0) -> Iterator[Block]:
+        """A pass over the samples from that row on."""
+
+    def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
+        sums: Statistic | None = None
+        for block in self.shown(what):
+            found = function(block)
+            sums = found if sums is None else sums + found
+        if sums is None:
+            raise DataError("no block came: there are no samples.")
+        return sums
+
+    def mapped(self, function: Callable[[Block], np.ndarray], width: int | None, dtype: Any, what: str) -> Rows:
+        return Rows(self, function, width, np.dtype(dtype), what)
+
+    def with_labels(self, labels: Any) -> LabelledBlocks:
+        return LabelledBlocks(self, labels if hasattr(labels, "shape") else np.asarray(labels))
+
+    def shown(self, what: str, first_row: int = 0) -> Iterator[Block]:
+        """A pass over the blocks that a progress bar shows."""
+        with _bar(what, self.n_samples, first_row) as advance:
+            for block in self.blocks(first_row):
+                yield block
+                advance(len(block))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledBlocks(LocalBlocks):
+    """labels : an array, a memory map, an HDF5 data set ... with one row per sample."""
+
+    samples: LocalBlocks
+    labels: Any
+
+    def __post_init__(self) -> None:
+        n = self.samples.n_samples
+        if n is not None and self.labels.shape[0] != n:
+            raise DataError(f"{n:,} samples and {self.labels.shape[0]:,} labels came. Give one label for each sample.")
+
+    @property
+    def layout(self) -> Layout:
+        return self.samples.layout
+
+    @property
+    def n_samples(self) -> int | None:
+        return self.samples.n_samples
+
+    @property
+    def has_labels(self) -> bool:
+        return True
+
+    def match(self, layout: Layout) -> Self:
+        return replace(self, samples=self.samples.match(layout))
+
+    def with_labels(self, labels: Any) -> LabelledBlocks:
+        return self.samples.with_labels(labels)
+
+    def blocks(self, first_row: int = 0) -> Iterator[Block]:
+        for block in self.samples.blocks(first_row):
+            found = self.labels[block.start : block.stop]
+            if found.shape[0] < len(block):
+                raise DataError(
+                    f"more than {self.labels.shape[0]:,} samples and only that many labels came. Give one for each."
+                )
+            labels = found.toarray() if sparse.issparse(found) else np.asarray(found)
+            yield Block(block.start, block.views, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One row per sample, computed block by block when it is asked for.
+
+    `np.asarray(rows)` computes all of them, `rows.write("vectors.npy")` into a file, and `for block in rows.blocks()`
+    one after the other.
+    """
+
+    source: LocalBlocks
+    function: Callable[[Block], np.ndarray]
+    width: int | None
+    dtype: np.dtype
+    what: str
+
+    @property
+    def n_rows(self) -> int | None:
+        return self.source.n_samples
+
+    def blocks(self, first_row: int = 0) -> Generator[np.ndarray]:
+        """From that row on; each (n,) or (n, width)."""
+        for block in self.source.shown(self.what, first_row):
+            yield np.ascontiguousarray(self.function(block), dtype=self.dtype)
+
+    def write(self, path: str | Path) -> Path:
+        """Into an array file (.npy), a Zarr array (.zarr) or a folder of Parquet files (.parquet); a run that was
+        stopped, by whatever, continues after its last complete block."""
+        from gramless.blocks.sinks import write_rows
+
+        return write_rows(self, Path(path))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = list(self.blocks())
+        empty = np.empty((0,) if self.width is None else (0, self.width), self.dtype)
+        return np.concatenate(found or [empty]).astype(dtype or self.dtype, copy=False)
+
+    def __len__(self) -> int:
+        if self.n_rows is None:
+            raise TypeError("how many rows there are only a pass can tell: np.asarray(rows), or rows.write(path).")
+        return self.n_rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self),) if self.width is None else (len(self), self.width)
+
+
+@contextmanager
+def _bar(what: str, n_samples: int | None, first_row: int) -> Iterator[Callable[[float], None]]:
+    if n_samples is None:
+        with Waiting(what):
+            yield lambda _: None
+    else:
+        with ProgressBar(what, n_samples - first_row) as progress:
+            yield progress.advance

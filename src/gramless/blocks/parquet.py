@@ -1,0 +1,124 @@
+"""Blocks of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from gramless.blocks.arrays import BLOCK_BYTES
+from gramless.blocks.block import Block, checked_block
+from gramless.blocks.local import LocalBlocks
+from gramless.errors import DataError
+from gramless.views import Layout, check_layout
+
+ViewColumns = Mapping[str, Sequence[str]]
+"""Views, and the table columns that belong to each: columns of numbers, or one column of lists of numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetBlocks(LocalBlocks):
+    """Rows of a Parquet file, or of all in a folder, in the order of their names.
+
+    views : the columns of each view
+    label_columns : the columns of the labels; one for classes, several for an indicator matrix
+    rows_at_once : at most so many rows make a block; it ends where a file or a row group of it ends
+    """
+
+    path: Path
+    views: ViewColumns
+    label_columns: tuple[str, ...]
+    rows_at_once: int
+    chosen: Layout
+
+    @classmethod
+    def of(cls, path: Path, labels: str | Sequence[str] | None, views: ViewColumns | None, rows: int | None) -> Self:
+        schema = _dataset(path).schema
+        label_columns = (labels,) if isinstance(labels, str) else tuple(labels or ())
+        if views is None:
+            views = {"view0": [name for name in schema.names if name not in label_columns]}
+        views = {view: [names] if isinstance(names, str) else list(names) for view, names in views.items()}
+        for name in (*label_columns, *(name for names in views.values() for name in names)):
+            if name not in schema.names:
+                raise DataError(f"{path} has no column {name!r}; its columns are {_listed(schema.names)}.")
+        widths = {view: sum(_width(path, schema, name) for name in names) for view, names in views.items()}
+        suitable = max(1, BLOCK_BYTES // (8 * sum(widths.values())))
+        return cls(path, views, label_columns, rows or suitable, widths)
+
+    @property
+    def layout(self) -> Layout:
+        return self.chosen
+
+    @cached_property
+    def n_samples(self) -> int:
+        return int(_dataset(self.path).count_rows())
+
+    @property
+    def has_labels(self) -> bool:
+        return bool(self.label_columns)
+
+    def match(self, layout: Layout) -> Self:
+        check_layout(self.layout, layout)
+        return replace(self, chosen=layout)
+
+    def blocks(self, first_row: int = 0) -> Iterator[Block]:
+        columns = [name for view in self.chosen for name in self.views[view]] + list(self.label_columns)
+        start = 0
+        for file in _dataset(self.path).get_fragments():
+            n_rows = file.count_rows()
+            if start + n_rows <= first_row:
+                start += n_rows
+                continue
+            for batch in file.to_batches(columns=columns, batch_size=self.rows_at_once, batch_readahead=1):
+                if batch.num_rows and start + batch.num_rows > first_row:
+                    yield self._block(start, batch).from_row(first_row)
+                start += batch.num_rows
+
+    def _block(self, start: int, batch: Any) -> Block:
+        read = {view: np.hstack([_numbers(batch.column(name)) for name in self.views[view]]) for view in self.chosen}
+        labels = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.label_columns]
+        stacked = None if not labels else labels[0] if len(labels) == 1 else np.column_stack(labels)
+        return checked_block(start, read, stacked, layout=self.chosen)
+
+
+def _dataset(path: Path) -> Any:
+    try:
+        from pyarrow import ArrowException, dataset
+    except ImportError as error:
+        raise ImportError("reading Parquet files needs pyarrow: pip install 'gramless[scale]'.") from error
+    try:
+        return dataset.dataset(path, format="parquet")
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _width(path: Path, schema: Any, name: str) -> int:
+    """How many features a column holds: one, or those of a list."""
+    from pyarrow import types
+
+    kind = schema.field(name).type
+    if types.is_fixed_size_list(kind):
+        return int(kind.list_size)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return len(_dataset(path).head(1, columns=[name]).column(name)[0])
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
+        return 1
+    raise DataError(f"column {name!r} of {path} holds {kind}, and features are numbers or lists of numbers.")
+
+
+def _numbers(column: Any) -> np.ndarray:
+    """(n, width); what is null becomes NaN, which is refused with its row."""
+    if hasattr(column, "flatten"):  # lists
+        flat = column.flatten().to_numpy(zero_copy_only=False)
+        if len(flat) % len(column):
+            raise DataError(f"lists of {len(flat):,} numbers in {len(column):,} rows are not all of one length.")
+        return flat.reshape(len(column), -1)
+    return column.to_numpy(zero_copy_only=False)[:, None]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")

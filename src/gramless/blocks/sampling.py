@@ -1,0 +1,105 @@
+"""A uniform sample of rows in one pass, as a statistic that adds up over blocks.
+
+Every row has a random key, a hash of its number, and the rows with the smallest keys are the sample: uniform without
+replacement, like a reservoir. But a reservoir depends on the order in which rows come, and this does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from gramless.blocks.block import Block
+from gramless.views import Views
+
+KEYS = 2**64
+SLACK = 8.0  # standard deviations by which more rows pass than are wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows with the smallest keys of those that were looked at.
+
+    Parts of single blocks are collected and now and then thinned out, so that adding a block copies few rows.
+    """
+
+    size: int  # rows that are wanted
+    keys: np.ndarray  # (n,) uint64
+    rows: np.ndarray  # (n,): their numbers
+    parts: tuple[Block, ...]  # their samples, in the same order
+
+    @property
+    def views(self) -> Views:
+        return Views.stacked([part.views for part in self.parts])
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        found = [part.labels for part in self.parts if part.labels is not None]
+        return np.concatenate(found) if found else None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __add__(self, other: Sample) -> Sample:
+        both = Sample(
+            self.size,
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.rows, other.rows]),
+            self.parts + other.parts,
+        )
+        return both._thinned() if len(both) >= 2 * self.size else both
+
+    def sorted(self) -> Sample:
+        """The sample itself, in the order of the data."""
+        chosen = self._thinned() if len(self) > self.size else self
+        order = np.argsort(chosen.rows)
+        return Sample(self.size, chosen.keys[order], chosen.rows[order], (_taken(chosen, order),))
+
+    def _thinned(self) -> Sample:
+        kept = np.sort(np.argpartition(self.keys, self.size - 1)[: self.size])
+        return Sample(self.size, self.keys[kept], self.rows[kept], (_taken(self, kept),))
+
+
+def draw(size: int, seed: int, n_samples: int | None) -> Callable[[Block], Sample]:
+    """What a block contributes to a sample of that size.
+
+    Where the number of all samples is known, rows that stand no chance are left behind at once: size + SLACK sqrt(size)
+    rows pass on average, and fewer than size with a probability of 1e-14.
+    """
+    if size < 1:
+        raise ValueError(f"a sample has at least one row, not {size}.")
+    share = 1.0 if n_samples is None else min(1.0, (size + SLACK * size**0.5 + SLACK**2) / n_samples)
+    return partial(_contribution, size=size, seed=seed, limit=min(KEYS - 1, int(share * KEYS)))
+
+
+def row_keys(rows: np.ndarray, seed: int) -> np.ndarray:
+    """A random number of 64 bits for every row number: (n,) uint64, by the SplitMix64 generator's mixing function."""
+    with np.errstate(over="ignore"):
+        mixed = _mixed(rows.astype(np.uint64) + np.uint64(1), np.uint64(0))
+        return _mixed(mixed, _mixed(np.array([seed], dtype=np.uint64), np.uint64(0))[0])
+
+
+def _mixed(numbers: np.ndarray, offset: np.uint64) -> np.ndarray:
+    z = numbers * np.uint64(0x9E3779B97F4A7C15) + offset
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _contribution(block: Block, *, size: int, seed: int, limit: int) -> Sample:
+    rows = np.arange(block.start, block.stop)
+    keys = row_keys(rows, seed)
+    chosen = np.flatnonzero(keys <= np.uint64(limit))
+    if len(chosen) > size:
+        chosen = np.sort(chosen[np.argpartition(keys[chosen], size - 1)[:size]])
+    # Rows by their numbers are copies, so the memory of the block is not held.
+    part = Block(block.start, block.views[chosen], None if block.labels is None else block.labels[chosen])
+    return Sample(size, keys[chosen], rows[chosen], (part,))
+
+
+def _taken(sample: Sample, order: np.ndarray) -> Block:
+    labels = sample.labels
+    return Block(0, sample.views[order], None if labels is None else labels[order])

@@ -1,0 +1,44 @@
+"""Data in blocks as an estimator's input, and its answers block by block."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from gramless.blocks import Block, Blocks, in_blocks, lies_elsewhere
+from gramless.views import Views, side_by_side
+
+
+def blocks_to_fit(estimator: BaseEstimator, X: Any, y: Any = None) -> Blocks | None:
+    """Training data in blocks, with its labels; None where X is in memory."""
+    if isinstance(X, Blocks) or lies_elsewhere(X):
+        return in_blocks(X, y, views=None if isinstance(X, Blocks) else estimator.views)
+    return None
+
+
+def blocks_to_use(estimator: BaseEstimator, X: Any) -> Blocks | None:
+    """New data in blocks, as the views that the estimator was fitted on; None where X is in memory."""
+    if isinstance(X, Blocks):
+        return X.match(estimator.layout_)
+    if not lies_elsewhere(X):
+        return None
+    one_array = not isinstance(X, (dict, list, tuple))
+    columns = estimator.views or side_by_side(estimator.layout_)
+    return in_blocks(X, views=columns if one_array else None).match(estimator.layout_)
+
+
+def answered(estimator: BaseEstimator, method: str, blocks: Blocks, example: Views) -> Any:
+    """What a method of a fitted estimator says of every sample: Rows, or a Dask array; the estimator travels.
+
+    example : a sample that the estimator knows, to see what its answers look like
+    """
+    answer = np.asarray(getattr(estimator, method)(example))
+    width = answer.shape[1] if answer.ndim == 2 else None
+    return blocks.mapped(partial(_answer, estimator, method), width, answer.dtype, method.replace("_", " "))
+
+
+def _answer(estimator: BaseEstimator, method: str, block: Block) -> np.ndarray:
+    return np.asarray(getattr(estimator, method)(block.views))

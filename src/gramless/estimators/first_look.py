@@ -1,0 +1,61 @@
+"""What one pass over data in blocks tells: a sample to fit on, the labels there are, and where numbers are negative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from gramless.blocks import Block, Blocks, Sample, draw
+from gramless.dkn import DeepKernel
+from gramless.errors import DataError
+from gramless.heads import LabelCounts
+
+
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """negative : per view that has any, the number of a row with a negative number, and that number"""
+
+    sample: Sample
+    labels: LabelCounts | None
+    negative: dict[str, tuple[int, float]]
+
+    def __add__(self, other: FirstLook) -> FirstLook:
+        labels = None if self.labels is None or other.labels is None else self.labels + other.labels
+        return FirstLook(self.sample + other.sample, labels, other.negative | self.negative)
+
+
+def first_look(blocks: Blocks, size: int, seed: int) -> FirstLook:
+    """One pass, which also finds the blocks that cannot be used; the sample has that size."""
+    drawing = draw(size, seed, blocks.n_samples)
+    look = blocks.total(partial(_look, drawing=drawing), "looking at all samples")
+    return FirstLook(look.sample.sorted(), look.labels, look.negative)
+
+
+def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
+    """Whether all samples, not only those of the sample, are what the elementary kernels are defined for."""
+    for entry in kernel.inputs:
+        if entry.view in look.negative:
+            row, number = look.negative[entry.view]
+            try:
+                entry.kernel.domain.check(torch.tensor([number]), entry.kernel.name)
+            except DataError as error:
+                raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
+
+
+def _look(block: Block, *, drawing: Callable[[Block], Sample]) -> FirstLook:
+    labels = None if block.labels is None else LabelCounts.of(block.labels)
+    found = {name: _first_negative(block, name) for name in block.views.names}
+    return FirstLook(drawing(block), labels, {name: place for name, place in found.items() if place is not None})
+
+
+def _first_negative(block: Block, name: str) -> tuple[int, float] | None:
+    view: Any = block.views[name]
+    if view.min() >= 0:
+        return None
+    lowest = block.views.tensor(name, block.views.dtype).amin(1)
+    row = int((lowest < 0).nonzero()[0, 0])
+    return block.start + row, lowest[row].item()

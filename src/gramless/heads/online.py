@@ -1,0 +1,118 @@
+"""Linear classifiers for samples that come once: after every block there is a head, and the block can be thrown away.
+
+The problem is the squared hinge's of `newton`, on all samples so far. A block that is gone cannot be asked again what
+it loses at new weights; what is kept of it is the parabola of its losses at the weights w_b that it was fitted at,
+
+    loss_b + gradient_b' (w - w_b) + 1/2 (w - w_b)' hessian_b (w - w_b),
+
+and parabolas add up to one, of (d + 1)^2 numbers per label however many blocks there were. Every new block is fitted
+together with it, by the solver of `blockwise`, and then becomes a parabola itself. A kept block forgets that samples
+which had left the loss may come back: the Hessian is taken as the mean over margins moved by REMEMBERED_REACH, so that
+those near the kink count in part.
+
+The number of samples to come need not be known, C weighs losses as it does for a batch, and no rate has to be chosen.
+Measured in one pass over 20,000 samples in 20 blocks, on five kinds of data with C from 0.1 to 10, held-out accuracy
+is within 0.1 % of the batch solution's, once 0.3 % lower, for labels that 2 % of the samples have; averaged stochastic
+gradients (scikit-learn's SGDClassifier on the squared hinge), told the number of samples, are 0.2 to 2.2 % lower.
+Blocks should come in random order and have many samples of each label: sorted by a label, its accuracy is 6 % lower
+(21 % without the reach). An update costs a few passes over its own block and L d^3 / 3 operations for each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from gramless.errors import DataError
+from gramless.heads.blockwise import NewtonTotals, fit_over_blocks, newton_totals
+from gramless.heads.losses import SquaredHinge
+from gramless.heads.svm import Head, Weights
+
+REMEMBERED_REACH = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class OnlineHead:
+    """Squared hinge classifiers of L labels on d features after some blocks.
+
+    The losses of all blocks so far are remembered as constant - <linear, w> + 1/2 w' hessian w.
+    """
+
+    sides: np.ndarray  # (L, 2), C times the weights of negatives and positives
+    counts: np.ndarray  # (L, 2), how many negatives and positives have been seen
+    w: np.ndarray  # (L, d + 1), the bias last
+    constant: np.ndarray  # (L,)
+    linear: np.ndarray  # (L, d + 1)
+    hessian: np.ndarray  # (L, d + 1, d + 1)
+
+    @classmethod
+    def start(cls, n_labels: int, n_features: int, C: float, weights: Weights) -> Self:
+        """Before the first block; weights are, per label, those of its negative and of its positive samples."""
+        if not 0.0 < C < math.inf:
+            raise ValueError(f"C must be positive and finite, got {C}: with C = 0 nothing is learned.")
+        sides = C * np.array(weights, dtype=float).reshape(-1, 2)
+        if len(sides) != n_labels or not ((sides >= 0.0) & (sides < math.inf)).all():
+            raise ValueError(f"each of the {n_labels} labels needs two finite weights of at least 0, got {weights}.")
+        size = n_features + 1
+        return cls(
+            sides,
+            np.zeros((n_labels, 2), dtype=np.int64),
+            np.zeros((n_labels, size)),
+            np.zeros(n_labels),
+            np.zeros((n_labels, size)),
+            np.zeros((n_labels, size, size)),
+        )
+
+    @property
+    def head(self) -> Head:
+        """A label of which one sign only was seen answers with it, and one that was never seen with 0."""
+        varied = self.counts.min(1, keepdims=True) > 0
+        only = np.sign(self.counts[:, 1] - self.counts[:, 0]).astype(float)
+        return Head(np.where(varied, self.w[:, :-1], 0.0), np.where(varied[:, 0], self.w[:, -1], only), 1)
+
+    def update(self, phi: Any, signs: np.ndarray) -> Self:
+        """With one more block: phi (n, d), float32 or float64, an array or a tensor on any device; signs (n, L)."""
+        signs = np.asarray(signs)
+        n_labels, n_features = len(self.w), self.w.shape[1] - 1
+        if signs.shape[1:] != (n_labels,) or tuple(phi.shape) != (len(signs), n_features):
+            raise DataError(
+                f"a block has vectors of shape {tuple(phi.shape)} and signs of shape {signs.shape}, but these "
+                f"classifiers are of {n_labels} labels on {n_features} features, the same in every block."
+            )
+        if not len(signs):
+            return self
+
+        def of_block(w: np.ndarray, labels: np.ndarray, reach: np.ndarray) -> NewtonTotals:
+            return newton_totals(phi, signs[:, labels], w, reach, SquaredHinge(), self.sides[labels])
+
+        fitted = fit_over_blocks(
+            lambda w, labels, reach: of_block(w, labels, reach) + self._remembered(w, labels),
+            Head(self.w[:, :-1], self.w[:, -1], 1),
+            np.ones(n_labels, dtype=bool),
+            budget=self.hessian.nbytes,  # as much again as is kept
+        )
+        w = np.column_stack([fitted.coefficients, fitted.intercepts])
+        block = of_block(w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))
+        bent = _times(block.hessian, w)
+        return replace(
+            self,
+            counts=self.counts + np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]),
+            w=w,
+            constant=self.constant + block.losses + (w * (0.5 * bent - block.gradient)).sum(1),
+            linear=self.linear + bent - block.gradient,
+            hessian=self.hessian + block.hessian,
+        )
+
+    def _remembered(self, w: np.ndarray, labels: np.ndarray) -> NewtonTotals:
+        """The parabola's value, gradient and Hessian at w."""
+        linear, hessian = self.linear[labels], self.hessian[labels]
+        bent = _times(hessian, w)
+        return NewtonTotals(self.constant[labels] + (w * (0.5 * bent - linear)).sum(1), bent - linear, hessian)
+
+
+def _times(hessian: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Every label's matrix times its vector, (L, d + 1)."""
+    return (hessian @ w[:, :, None])[:, :, 0]

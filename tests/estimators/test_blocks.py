@@ -1,0 +1,185 @@
+"""Estimators on data in blocks: what they do in memory, on all samples or on a sample of them."""
+
+import h5py
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+import gramless as gl
+
+N = 1_200
+SMALL = {"hidden": (4,), "learning": None, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, N)
+    centres = rng.random((3, 9))
+    X = {
+        "colour": (centres[y, :5] + 0.8 * rng.random((N, 5))).astype(np.float32),
+        "shape": (centres[y, 5:] + 0.8 * rng.random((N, 4))).astype(np.float32),
+    }
+    return X, y
+
+
+def sampled(X, rows):
+    return {name: view[rows] for name, view in X.items()}
+
+
+def test_a_network_is_that_of_the_sample(samples, monkeypatch):
+    X, y = samples
+    monkeypatch.setattr(gl.DeepKernelNetwork, "sample_size", lambda self: 300)
+    network = gl.DeepKernelNetwork(hidden=(4,), learning=gl.Supervised(n_steps=3), random_state=0)
+    whole = gl.in_blocks(X, y, rows=170)
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    rows = whole.sample(300, seed).rows
+    in_blocks = network.fit(whole).kernel_
+    in_memory = gl.DeepKernelNetwork(hidden=(4,), learning=gl.Supervised(n_steps=3), random_state=0).fit(
+        sampled(X, rows), y[rows]
+    )
+    for mine, other in zip(in_blocks.layers, in_memory.kernel_.layers, strict=True):
+        np.testing.assert_array_equal(mine.weights, other.weights)
+
+
+@pytest.mark.parametrize("tuning", [None, "exact"])
+def test_vectors_are_those_of_the_same_map_in_memory(samples, tuning):
+    X, _ = samples
+    network = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 40, tuning=tuning, random_state=0)
+    rows = network.fit(gl.in_blocks(X, rows=170)).transform(gl.in_blocks(X, rows=111))
+    assert rows.shape == (N, network.map_.n_components)
+    np.testing.assert_allclose(np.asarray(rows), network.transform(X), atol=1e-4)
+    for landmark, row in enumerate(network.landmark_indices_):  # numbers of the data's rows, not of the sample's
+        np.testing.assert_array_equal(network.landmarks_["shape"][landmark], X["shape"][row])
+
+
+def test_arrays_of_hdf5_need_no_wrapping(samples, tmp_path):
+    X, y = samples
+    with h5py.File(tmp_path / "samples.h5", "w") as file:
+        stored = {name: file.create_dataset(name, data=view) for name, view in X.items()}
+        joint = file.create_dataset("all", data=np.hstack(list(X.values())))
+        model = gl.DeepMapClassifier(n_landmarks=40, **SMALL).fit(stored, y)
+        expected = model.predict(X)
+        np.testing.assert_array_equal(np.asarray(model.predict(stored)), expected)
+        np.testing.assert_array_equal(np.asarray(model.predict(joint)), expected)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 5.0}])
+def test_classifiers_are_liblinears_on_all_samples(samples, class_weight):
+    X, y = samples
+    y = np.where(y == 2, 2, np.where(np.arange(N) % 7 == 0, 0, 1))
+    model = gl.DeepMapClassifier(n_landmarks=30, class_weight=class_weight, **SMALL)
+    scores = np.asarray(model.fit(gl.in_blocks(X, y, rows=130)).decision_function(gl.in_blocks(X, rows=500)))
+    phi = model.map_network_.transform(X)
+    for label in range(3):
+        weight = {False: 1.0, True: class_weight.get(label, 1.0)} if isinstance(class_weight, dict) else class_weight
+        machine = LinearSVC(C=1.0, class_weight=weight, dual=False, tol=1e-8, max_iter=100_000).fit(phi, y == label)
+        expected = machine.decision_function(phi)
+        np.testing.assert_allclose(scores[:, label], expected, atol=2e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("head", ["squared_hinge", "huberized_hinge"])
+def test_two_classes_and_texts(samples, head):
+    X, y = samples
+    words = np.where(y == 1, "yes", "no")
+    model = gl.DeepMapClassifier(n_landmarks=40, head=head, **SMALL).fit(gl.in_blocks(X, rows=200), words)
+    assert model.classes_.tolist() == ["no", "yes"]
+    predicted = np.asarray(model.predict(gl.in_blocks(X, rows=77)))
+    np.testing.assert_array_equal(predicted, model.predict(X))
+    assert (predicted == words).mean() > 0.9
+    assert np.asarray(model.decision_function(gl.in_blocks(X))).shape == (N,)
+
+
+def test_several_labels_per_sample(samples):
+    X, y = samples
+    Y = np.column_stack([y == 0, y == 1, y == 2, np.zeros(N)]).astype(int)
+    model = gl.DeepMapClassifier(n_landmarks=40, top_k=2, **SMALL).fit(gl.in_blocks(X, rows=200), Y)
+    predicted = np.asarray(model.predict(gl.in_blocks(X, rows=300)))
+    assert predicted.shape == (N, 4)
+    np.testing.assert_array_equal(predicted, model.predict(X))
+    assert (np.asarray(model.decision_function(gl.in_blocks(X)))[:, 3] < 0).all()  # a label that no sample has
+
+
+def test_a_class_that_the_sample_misses_is_learned(samples, monkeypatch):
+    X, y = samples
+    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    outside = np.setdiff1d(np.flatnonzero(y == 2), gl.in_blocks(X).sample(200, seed).rows)
+    rare = y % 2
+    rare[outside[:40]] = 9
+    model = gl.DeepMapClassifier(n_landmarks=40, **SMALL).fit(gl.in_blocks(X, rare, rows=100))
+    assert model.classes_.tolist() == [0, 1, 9]
+    assert np.abs(model.head_.coefficients[2]).max() > 0
+
+
+def test_kept_vectors_change_nothing_and_leave_nothing(samples, tmp_path):
+    X, y = samples
+    scratch = tmp_path / "new" / "scratch"
+    words = np.array(["none", "one", "two"])[y]
+    without, kept = (
+        gl.DeepMapClassifier(n_landmarks=40, scratch=folder, **SMALL).fit(gl.in_blocks(X, words, rows=150))
+        for folder in (None, scratch)
+    )
+    np.testing.assert_allclose(kept.head_.coefficients, without.head_.coefficients, rtol=1e-5, atol=1e-7)
+    assert list(scratch.iterdir()) == []
+    gl.save(kept, tmp_path / "model.gramless")
+    np.testing.assert_array_equal(gl.load(tmp_path / "model.gramless").predict(X), kept.predict(X))
+
+
+def test_answers_can_be_written(samples, tmp_path):
+    X, y = samples
+    model = gl.DeepMapClassifier(n_landmarks=40, **SMALL).fit(gl.in_blocks(X, y, rows=150))
+    path = model.predict(gl.in_blocks(X, rows=100)).write(tmp_path / "classes.npy")
+    np.testing.assert_array_equal(np.load(path), model.predict(X))
+
+
+def test_fine_tuning_draws_a_sample(samples):
+    X, _ = samples
+    network = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 30, random_state=0).fit(X)
+    before, after = network.fine_tune(gl.in_blocks(X, rows=100)).tuning_errors_
+    assert after <= before
+
+
+def test_a_negative_number_outside_the_sample_is_found(samples, monkeypatch):
+    X, y = samples
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    row = np.setdiff1d(np.arange(N), gl.in_blocks(X).sample(200, seed).rows)[100]
+    changed = {name: view.copy() for name, view in X.items()}
+    changed["shape"][row, 1] = -0.5
+    with pytest.raises(gl.DataError, match=f"view 'shape', row {row:,}: Negative values"):
+        gl.DeepMapClassifier(n_landmarks=20, **SMALL).fit(gl.in_blocks(changed, y, rows=100))
+    gl.DeepMapClassifier(["gaussian"], n_landmarks=20, **SMALL).fit(gl.in_blocks(changed, y, rows=100))
+
+
+def test_what_cannot_be_is_refused_before_anything_is_read(samples):
+    X, _ = samples
+
+    def never():
+        raise AssertionError("nothing should be read")
+
+    unread, kernel = gl.in_blocks(never, True), gl.DeepKernelNetwork(**SMALL)
+    refused = [
+        (lambda: gl.DeepMapClassifier(head="hinge", **SMALL).fit(unread), "squared_hinge"),
+        (lambda: gl.DeepKernelClassifier(**SMALL).fit(unread), "Use DeepMapClassifier"),
+        (lambda: gl.DeepMapNetwork(kernel, landmarks=[1, 2]).fit(unread), "give the landmarks as Views"),
+        (lambda: gl.DeepKernelNetwork(**SMALL).fit(unread, labelled=[True]), "y = -1"),
+        (lambda: gl.DeepKernelNetwork(hidden=(4,)).fit(gl.in_blocks(X)), "requires y"),
+        (lambda: gl.DeepMapClassifier(**SMALL).fit(gl.in_blocks(X)), "requires y"),
+    ]
+    for fit, reason in refused:
+        with pytest.raises(ValueError, match=reason):
+            fit()
+
+
+def test_new_data_must_have_the_views_that_were_fitted(samples):
+    X, y = samples
+    model = gl.DeepMapClassifier(n_landmarks=20, **SMALL).fit(gl.in_blocks(X, y))
+    with pytest.raises(gl.DataError, match=r"'shape'.*missing"):
+        model.predict(gl.in_blocks({"colour": X["colour"]}))
+
+
+def test_all_of_one_class_is_refused(samples):
+    X, _ = samples
+    with pytest.raises(gl.DataError, match="one class"):
+        gl.DeepMapClassifier(n_landmarks=20, **SMALL).fit(gl.in_blocks(X, np.ones(N, dtype=int)))

@@ -1,0 +1,85 @@
+"""Learning from blocks that come once."""
+
+import numpy as np
+import pytest
+
+import gramless as gl
+
+N = 1_500
+SMALL = {"hidden": (4,), "n_landmarks": 40, "learning": None, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, N)
+    centres = rng.random((3, 8))
+    return {"a": centres[y, :5] + 1.5 * rng.random((N, 5)), "b": centres[y, 5:] + 1.5 * rng.random((N, 3))}, y
+
+
+def part(X, rows):
+    return {name: view[rows] for name, view in X.items()}
+
+
+def in_turn(model, X, y, first=300, step=150, **options):
+    for start, stop in [(0, first), *((i, i + step) for i in range(first, 1200, step))]:
+        model.partial_fit(part(X, slice(start, stop)), y[start:stop], **options)
+    return model
+
+
+def test_nearly_as_good_as_all_at_once(samples):
+    X, y = samples
+    held_out, truth = part(X, slice(1200, None)), y[1200:]
+    online = in_turn(gl.DeepMapClassifier(**SMALL), X, y)
+    at_once = gl.DeepMapClassifier(**SMALL).fit(part(X, slice(0, 1200)), y[:1200])
+    assert at_once.score(held_out, truth) < 1.0
+    assert online.score(held_out, truth) > at_once.score(held_out, truth) - 0.03
+    first_only = gl.DeepMapClassifier(**SMALL).fit(part(X, slice(0, 60)), y[:60])
+    assert online.score(held_out, truth) > first_only.score(held_out, truth)
+
+
+def test_several_labels_per_sample(samples):
+    X, y = samples
+    Y = np.column_stack([y == 0, y == 1, y > 0]).astype(int)
+    model = in_turn(gl.DeepMapClassifier(**SMALL), X, Y)
+    assert model.predict(X).shape == (N, 3)
+    assert (model.predict(X) == Y).mean() > 0.85
+
+
+def test_classes_may_come_later_if_they_are_announced(samples):
+    X, y = samples
+    order = np.argsort(np.where(y == 2, 1, 0), kind="stable")
+    X, y = part(X, order), y[order]
+    model = gl.DeepMapClassifier(**SMALL).partial_fit(part(X, slice(0, 400)), y[:400], classes=[0, 1, 2])
+    assert not (model.predict(X) == 2).any()
+    model.partial_fit(part(X, slice(400, N)), y[400:])
+    assert (model.predict(X)[y == 2] == 2).mean() > 0.7
+    unannounced = gl.DeepMapClassifier(**SMALL).partial_fit(part(X, slice(0, 400)), y[:400])
+    with pytest.raises(gl.DataError, match=r"the class .*2.* none of the known"):
+        unannounced.partial_fit(part(X, slice(1300, N)), y[1300:])
+
+
+def test_fit_begins_anew(samples):
+    X, y = samples
+    model = in_turn(gl.DeepMapClassifier(**SMALL), X, y)
+    expected = gl.DeepMapClassifier(**SMALL).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(model.fit(X, y).decision_function(X), expected)
+    once = gl.DeepMapClassifier(**SMALL).partial_fit(X, y).decision_function(X)
+    np.testing.assert_allclose(model.partial_fit(X, y).decision_function(X), once, atol=1e-6)
+
+
+def test_it_goes_on_after_it_was_saved(samples, tmp_path):
+    X, y = samples
+    model = gl.DeepMapClassifier(**SMALL).partial_fit(part(X, slice(0, 700)), y[:700])
+    gl.save(model, tmp_path / "model.gramless")
+    again = gl.load(tmp_path / "model.gramless")
+    for each in (model, again):
+        each.partial_fit(part(X, slice(700, N)), y[700:])
+    np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"head": "hinge"}, {"class_weight": "balanced"}])
+def test_what_blocks_cannot_tell_is_refused(samples, options):
+    X, y = samples
+    with pytest.raises(ValueError, match="partial_fit learns with the squared hinge"):
+        gl.DeepMapClassifier(**SMALL, **options).partial_fit(X, y)

@@ -1,0 +1,81 @@
+"""The relative error of a sample against that of all samples."""
+
+import numpy as np
+import pytest
+
+import gramless as gl
+from tests.networks import random_kernel, random_views
+
+
+@pytest.fixture(scope="module")
+def network():
+    rng = np.random.default_rng(1)
+    views = random_views(rng, 400)
+    kernel = random_kernel(rng, views, (4,), ["sinh", "exp"])
+    views = kernel.views(views)
+    return kernel, views, gl.DeepMapNetwork(kernel, n_landmarks=8, random_state=0).fit(views)
+
+
+def test_all_samples_give_the_error_itself_and_no_interval(network):
+    kernel, views, dmn = network
+    estimate = gl.sampled_relative_error(dmn, kernel, views, n_samples=400)
+    whole = gl.relative_error(dmn, kernel, views)
+    assert estimate.value == pytest.approx(whole, rel=1e-9)
+    assert estimate.low == pytest.approx(whole, rel=1e-6)
+    assert estimate.high == pytest.approx(whole, rel=1e-6)
+
+
+def test_intervals_hold_the_true_error_as_often_as_they_say(network):
+    kernel, views, dmn = network
+    whole = gl.relative_error(dmn, kernel, views)
+    estimates = [gl.sampled_relative_error(dmn, kernel, views, 60, seed=seed) for seed in range(200)]
+    held = np.mean([estimate.low <= whole <= estimate.high for estimate in estimates])
+    assert 0.90 <= held <= 0.99
+    assert np.mean([estimate.value for estimate in estimates]) == pytest.approx(whole, rel=0.02)
+
+
+def test_the_interval_shrinks_with_more_samples_and_less_confidence(network):
+    kernel, views, dmn = network
+
+    def width(n_samples, confidence):
+        estimate = gl.sampled_relative_error(dmn, kernel, views, n_samples, confidence=confidence)
+        return estimate.high - estimate.low
+
+    assert width(200, 0.95) < width(40, 0.95)
+    assert width(40, 0.5) < width(40, 0.95)
+
+
+def test_data_in_blocks_gives_what_data_in_memory_does(network):
+    kernel, views, dmn = network
+    arrays = {name: views[name] for name in views.names}
+    whole = gl.sampled_relative_error(dmn, kernel, views, 50, seed=3)
+    assert gl.sampled_relative_error(dmn, kernel, gl.in_blocks(arrays, rows=37), 50, seed=3) == whole
+
+    def pieces():
+        for start in range(0, 400, 90):
+            yield {name: array[start : start + 90] for name, array in arrays.items()}
+
+    unknown_length = gl.sampled_relative_error(dmn, kernel, gl.in_blocks(pieces), 50, seed=3)
+    assert unknown_length.value == pytest.approx(whole.value, rel=0.05)  # without the pairs of a sample with itself
+    assert unknown_length.high - unknown_length.low > whole.high - whole.low
+
+
+def test_said_for_people(network):
+    kernel, views, dmn = network
+    assert "95% confidence" in str(gl.sampled_relative_error(dmn, kernel, views, 40))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [({"n_samples": 3}, "too few"), ({"confidence": 1.5}, "between 0 and 1"), ({"memory_budget": 1000}, "budget")],
+)
+def test_what_cannot_be_is_refused(network, options, reason):
+    kernel, views, dmn = network
+    with pytest.raises((ValueError, gl.MemoryBudgetError), match=reason):
+        gl.sampled_relative_error(dmn, kernel, views, **options)
+
+
+def test_too_few_samples_in_the_data_are_refused(network):
+    kernel, views, dmn = network
+    with pytest.raises(gl.DataError, match="too few"):
+        gl.sampled_relative_error(dmn, kernel, views[:5])
