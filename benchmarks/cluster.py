@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
+import resource
 import signal
 import statistics
 import threading
@@ -28,6 +30,7 @@ from harness import at_least, at_most, report
 from out_of_core import measure, scores_file
 
 import gramless as gl
+from gramless.budget import readable
 
 ROWS = 16_000  # of a partition: 64 MB
 TURNS = 3
@@ -95,11 +98,14 @@ def compare(folder: Path, n_samples: int, n_timed: int, n_landmarks: int, seed: 
         fitted = time.perf_counter()
         scores = model.decision_function(X).compute()
         scored = time.perf_counter()
+        peak = 1024 * max(client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss).values())
         timer = kill_one(client, (scored - fitted) / 3)
         after_death = model.decision_function(X).compute()
         timer.join()
     seconds = throughput(model, samples_of(folder, n_timed))
     size = np.abs(expected).max()
+    n_labels, n_weights = len(model.classes_), model.head_.coefficients.shape[1] + 1
+    sent, returned = len(pickle.dumps(model)), 8 * n_labels * n_weights * (n_weights + 1)
     report(
         "cluster",
         f"{n_samples:,} samples on a cluster of two processes, {n_landmarks} landmarks",
@@ -108,6 +114,9 @@ def compare(folder: Path, n_samples: int, n_timed: int, n_landmarks: int, seed: 
             ["fit, s", f"{fitted - started:.1f}"],
             ["passes", f"{model.n_iter_}"],
             ["scores of all, s", f"{scored - fitted:.1f}"],
+            ["memory of a worker, most", readable(peak)],
+            ["model, which every worker gets", readable(sent)],
+            ["sums of a block and a pass, which come back", readable(returned)],
             [f"scores of {n_timed:,}, one worker, s", f"{seconds[1]:.1f}"],
             [f"scores of {n_timed:,}, two workers, s", f"{seconds[2]:.1f}"],
         ],
@@ -116,6 +125,9 @@ def compare(folder: Path, n_samples: int, n_timed: int, n_landmarks: int, seed: 
             "n_landmarks": n_landmarks,
             "fit_seconds": fitted - started,
             "score_seconds": scored - fitted,
+            "worker_bytes": peak,
+            "model_bytes": sent,
+            "sums_bytes": returned,
             "n_timed": n_timed,
             "seconds_by_workers": seconds,
         },

@@ -13,6 +13,7 @@ from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMap
 from gramless.learning import SemiSupervised, Supervised
 from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
+from gramless.storage.onnx import export_onnx
 from gramless.version import __version__
 from gramless.views import Views
 
@@ -31,6 +32,7 @@ __all__ = [
     "Supervised",
     "Views",
     "__version__",
+    "export_onnx",
     "in_blocks",
     "load",
     "relative_error",

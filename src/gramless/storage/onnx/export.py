@@ -1,0 +1,41 @@
+"""The one function that writes an ONNX file. onnx itself is imported only when it is called."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gramless.atomic import write_atomically
+from gramless.errors import GramlessError
+
+ROWS_AT_ONCE = 16  # the hidden values of so many samples, n_units n_landmarks each, about fill a processor's cache
+
+
+def export_onnx(model: Any, path: str | os.PathLike, *, rows_at_once: int = ROWS_AT_ONCE) -> None:
+    """Write a fitted model as an ONNX file that runs without this package, for example in onnxruntime.
+
+    Parameters
+    ----------
+    model : DeepMapNetwork, DeepMapClassifier or Annotator
+        A network gives `vectors` (n, n_components). A classifier gives `scores`, as decision_function does,
+        `probabilities` (n, n_labels) where it is calibrated, and what predict answers: `classes` (n,), or `labels`
+        (n, n_labels). An annotator is exported as its classifier, on the features of pictures.
+    path
+        The file is written whole or not at all; the same model gives the same bytes.
+    rows_at_once : int
+        Samples of a batch that are in work together. The file takes batches of any size; more rows at once need
+        more memory, fewer lose time.
+
+    The inputs are the views, float32 (n, width), under their names. Only operators of the ONNX standard are used. The
+    file computes in the type of the map, float32 or float64, whatever `precision` the engine was allowed.
+    """
+    if rows_at_once < 1:
+        raise ValueError(f"at least one row must be in work at once, got rows_at_once={rows_at_once}.")
+    try:
+        from gramless.storage.onnx.model import model_bytes
+    except ImportError as error:
+        raise GramlessError(
+            f"ONNX files need the package onnx, which cannot be imported ({error}): pip install 'gramless[onnx]'"
+        ) from error
+    content = model_bytes(model, rows_at_once)
+    write_atomically(path, lambda file: file.write(content))

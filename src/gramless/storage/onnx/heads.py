@@ -1,0 +1,82 @@
+"""Scores, probabilities and decisions of a classifier in a graph.
+
+All after the scores is in float64, as in the classifier: there are few numbers, and small probabilities decide as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gramless.errors import GramlessError
+from gramless.heads import Calibration, Labels, Threshold, TopGains, TopK
+from gramless.heads.calibration import FARTHEST
+from gramless.storage.onnx.functions import inverse_hyperbolic_sine
+from gramless.storage.onnx.graph import Graph
+
+
+def add_probabilities(graph: Graph, calibration: Calibration, scores: str) -> str:
+    """sigmoid(slope asinh((f - shift) / scale) + offset) of scores f: (n, n_labels)."""
+    standard = graph.node("Div", graph.node("Sub", scores, calibration.shift), calibration.scale)
+    unusual = graph.node("Clip", inverse_hyperbolic_sine(graph, standard), -FARTHEST, FARTHEST)
+    odds = graph.node("Add", graph.node("Mul", unusual, calibration.slope), calibration.offset)
+    against = graph.node("Exp", graph.node("Neg", odds))  # onnxruntime's own Sigmoid rounds small ones to 0
+    return graph.node("Reciprocal", graph.node("Add", against, 1.0))
+
+
+def add_classes(graph: Graph, labels: Labels, scores: str) -> str:
+    """The class itself, with the highest score or on the side of a single one: (n,)."""
+    if len(labels.classes) == 2:
+        number = graph.cast(graph.node("Squeeze", graph.node("Greater", scores, 0.0), [1]), np.int64)
+    else:
+        number = graph.node("ArgMax", scores, axis=1, keepdims=0)
+    return graph.in_type(np.float64).node("Gather", portable_classes(labels.classes), number)
+
+
+def portable_classes(classes: np.ndarray) -> np.ndarray:
+    """Classes as an ONNX file can hold them: int64, float64, truth values or texts."""
+    for kinds, dtype in (("iu", np.int64), ("f", np.float64), ("b", np.bool_)):
+        if classes.dtype.kind in kinds:
+            return classes.astype(dtype)
+    if all(isinstance(name, str) for name in classes.tolist()):
+        return classes.astype(object)
+    raise GramlessError(
+        f"classes of type {classes.dtype} cannot be exported: an ONNX file knows numbers, truth values and texts. Fit "
+        "with the classes as texts, or as numbers."
+    )
+
+
+def add_decision(graph: Graph, decision: Any, values: str, n_labels: int) -> str:
+    """1 for every label that a sample gets, from scores or probabilities: (n, n_labels) int64."""
+    return graph.cast(DECISIONS[type(decision)](graph, decision, values, n_labels), np.int64)
+
+
+def threshold(graph: Graph, decision: Threshold, values: str, n_labels: int) -> str:
+    return graph.node("Greater", values, np.asarray(decision.thresholds, dtype=np.float64))
+
+
+def top_k(graph: Graph, decision: TopK, values: str, n_labels: int) -> str:
+    return _best(graph, values, min(decision.k, n_labels))
+
+
+def top_gains(graph: Graph, decision: TopGains, values: str, n_labels: int) -> str:
+    gains = graph.node("Add", graph.node("Mul", values, decision.slope), decision.cost)
+    possible = graph.node("Greater", gains, -np.inf)
+    return graph.node("And", _best(graph, gains, min(decision.k, n_labels)), possible)
+
+
+DECISIONS: dict[type, Callable[[Graph, Any, str, int], str]] = {
+    Threshold: threshold,
+    TopK: top_k,
+    TopGains: top_gains,
+}
+
+
+def _best(graph: Graph, values: str, k: int) -> str:
+    """Whether a label is among the k best of its sample; of equal ones the lower number is better."""
+    numbers = graph.largest(values, k)
+    nobody = graph.node("Expand", np.array(False), graph.node("Shape", values))
+    everybody = graph.node("Expand", np.array(True), graph.node("Shape", numbers))
+    return graph.node("ScatterElements", nobody, numbers, everybody, axis=1)

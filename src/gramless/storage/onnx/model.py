@@ -1,0 +1,107 @@
+"""From a fitted model to the bytes of its ONNX file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gramless.annotation import Annotator
+from gramless.errors import GramlessError
+from gramless.estimators import DeepMapClassifier, DeepMapNetwork
+from gramless.storage.onnx.graph import Constants, Graph, signature
+from gramless.storage.onnx.heads import add_classes, add_decision, add_probabilities, portable_classes
+from gramless.storage.onnx.layers import Rows
+from gramless.storage.onnx.maps import add_map, dtype_of
+from gramless.storage.onnx.row_blocks import in_row_blocks
+from gramless.version import __version__
+from gramless.views import Layout
+
+OUTPUTS = ("vectors", "scores", "probabilities", "classes", "labels")
+
+
+def model_bytes(model: Any, rows_at_once: int) -> bytes:
+    """The file of a DeepMapNetwork, a DeepMapClassifier or an Annotator."""
+    classifier = model.classifier if isinstance(model, Annotator) else model
+    if not isinstance(classifier, (DeepMapNetwork, DeepMapClassifier)):
+        raise GramlessError(
+            f"a {type(model).__name__} cannot be exported: what runs elsewhere is an explicit map. Compile the network "
+            "with DeepMapNetwork, or use DeepMapClassifier."
+        )
+    check_is_fitted(classifier)
+    network = classifier if isinstance(classifier, DeepMapNetwork) else classifier.map_network_
+    exporter = Exporter(network, rows_at_once)
+    if isinstance(classifier, DeepMapClassifier):
+        exporter.add_classifier(classifier)
+    else:
+        exporter.add_vectors()
+    metadata = {"kind": type(model).__name__}
+    if isinstance(classifier, DeepMapClassifier):
+        metadata["classes"] = json.dumps(portable_classes(classifier.classes_).tolist())
+    if isinstance(model, Annotator):
+        metadata["keywords"] = json.dumps(list(model.keywords))
+    return exporter.to_bytes(metadata)
+
+
+class Exporter:
+    """One file in the making: its inputs, what is computed from them, and its outputs."""
+
+    def __init__(self, network: DeepMapNetwork, rows_at_once: int) -> None:
+        self._map, self._rows_at_once = network.map_, rows_at_once
+        self._layout: Layout = network.kernel_.layout
+        bad = [name for name in self._layout if not name or name in OUTPUTS]
+        if bad:
+            raise GramlessError(
+                f"views named {bad} cannot be exported: inputs and outputs of an ONNX file have different names, and "
+                f"its outputs are {', '.join(OUTPUTS)}. Give those views other names and fit again."
+            )
+        self._graph = Graph(dtype_of(self._map), Constants([*self._layout, *OUTPUTS]))
+        self._outputs: list[Any] = []
+
+    def add_vectors(self) -> None:
+        vectors = self._add_map(None, self._map.n_components)
+        self._put_out("vectors", vectors, np.float32, [self._map.n_components])
+
+    def add_classifier(self, classifier: DeepMapClassifier) -> None:
+        head, labels = classifier.head_, classifier.labels_
+        n_labels = len(head.intercepts)
+        margins = self._add_map(head.coefficients.T.astype(np.float64), n_labels)
+        graph = self._graph.in_type(np.float64)
+        margins = graph.node("Add", graph.cast(margins, np.float64), head.intercepts.astype(np.float64))
+        if labels.multilabel:
+            self._put_out("scores", margins, np.float32, [n_labels])
+            self._add_labels(graph, classifier, margins, n_labels)
+            return
+        single = n_labels == 1
+        scores = graph.node("Squeeze", margins, [1]) if single else margins
+        self._put_out("scores", scores, np.float32, [] if single else [n_labels])
+        self._put_out("classes", add_classes(graph, labels, margins), portable_classes(labels.classes).dtype, [])
+
+    def _add_labels(self, graph: Graph, classifier: DeepMapClassifier, margins: str, n_labels: int) -> None:
+        comparable = margins
+        if classifier.calibration_ is not None:
+            comparable = add_probabilities(graph, classifier.calibration_, margins)
+            self._put_out("probabilities", comparable, np.float32, [n_labels])
+        labels = add_decision(graph, classifier.decision_, comparable, n_labels)
+        self._put_out("labels", labels, np.int64, [n_labels])
+
+    def _add_map(self, head: np.ndarray | None, width: int) -> str:
+        graph = self._graph
+        views: Rows = {name: graph.cast(name, graph.dtype) for name in self._layout}
+
+        def evaluate(body: Graph, rows: Rows) -> str:
+            return add_map(body, self._map, rows, self._rows_at_once, head)
+
+        return in_row_blocks(graph, views, self._layout, self._rows_at_once, evaluate, width)
+
+    def _put_out(self, name: str, value: str, dtype: Any, shape: list[int]) -> None:
+        """Under its name, as numbers of this type; texts as they are."""
+        self._graph.put_out(name, value, dtype)
+        self._outputs.append(signature(name, dtype, ["batch", *shape]))
+
+    def to_bytes(self, metadata: dict[str, str]) -> bytes:
+        inputs = [signature(name, np.float32, ["batch", width]) for name, width in self._layout.items()]
+        facts = {"gramless": __version__, "views": json.dumps(self._layout), **metadata}
+        return self._graph.to_bytes(inputs, self._outputs, facts, __version__)

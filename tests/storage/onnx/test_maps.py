@@ -1,0 +1,210 @@
+"""Exported maps of every kind against the package, on random networks of every shape."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gramless as gl
+from gramless.dmn import collapse
+from gramless.kernels import Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.maps import Eigen, Exact, Fourier, Unary
+from gramless.network import Layer, ViewKernel, make_activation
+from gramless.storage.onnx.known_rows import telling_columns
+from gramless.tuning import LandmarkExactMap, RepresenterMap
+from tests.networks import random_kernel, random_views, seeds
+from tests.storage.onnx.exported import answers, check_vectors
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning"),
+    pytest.mark.filterwarnings("ignore:n_landmarks"),
+]
+ACTIVATIONS = st.sampled_from(["tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.3), (0.7,)])
+SHAPES = pytest.mark.parametrize("hidden", [(), (5,), (5, 4)], ids=["2 layers", "3 layers", "4 layers"])
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+N_LANDMARKS, N_OTHERS = 14, 9
+MAPS = {
+    "collapsed": {},
+    "fewer components": {"n_components": 5},
+    "layered": {"evaluation": "layered"},
+    "layered, truncated": {"hidden_components": 6, "n_components": 7},
+    "filtered": {"tuning": "filter"},
+    "exact landmarks": {"tuning": "exact"},
+}
+
+
+def float32_views(rng, n_rows, dtype, **shape):
+    """Numbers of float32, which is what a file is given, in the type that the map is to work in."""
+    views = random_views(rng, n_rows, dtype=np.float32, **shape)
+    return {name: views[name].astype(dtype) for name in views.names}
+
+
+def fitted(kernel, X, **settings_):
+    return gl.DeepMapNetwork(kernel, landmarks=np.arange(N_LANDMARKS), random_state=0, **settings_).fit(X)
+
+
+@DTYPES
+@SHAPES
+@pytest.mark.parametrize("kind", MAPS)
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=seeds, activation=ACTIVATIONS, output=ACTIVATIONS)
+def test_random_networks(kind, hidden, dtype, seed, activation, output, tmp_path):
+    rng = np.random.default_rng(seed)
+    X = float32_views(rng, N_LANDMARKS + N_OTHERS, dtype)
+    kernel = random_kernel(rng, gl.Views(X), hidden, [activation] * len(hidden) + [output])
+    check_vectors(fitted(kernel, X, **MAPS[kind]), X, tmp_path)
+
+
+def representer(network, X, rng):
+    """What Algorithm 1 makes, with arbitrary numbers: it takes thousands of steps to find its own."""
+    kernel, r = network.kernel_, 5
+    points = gl.Views(X).match(kernel.layout)[: N_LANDMARKS + 4]
+    shapes = [layer.weights.shape for layer in kernel.layers]
+
+    def small(*shape):
+        return torch.from_numpy(0.1 * rng.normal(size=shape))
+
+    return RepresenterMap(
+        kernel,
+        points.dense(points.dtype),
+        torch.eye(len(points), N_LANDMARKS, dtype=torch.float64) + small(shapes[0][0], len(points), N_LANDMARKS),
+        [small(n_units, N_LANDMARKS, r) for n_units, _ in shapes],
+        [small(n_units, n_inputs, N_LANDMARKS, r) for n_units, n_inputs in shapes[1:]],
+        [],
+        points.dtype,
+    )
+
+
+@DTYPES
+@SHAPES
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=seeds, activation=ACTIVATIONS, output=ACTIVATIONS)
+def test_maps_of_algorithm_1(hidden, dtype, seed, activation, output, tmp_path):
+    rng = np.random.default_rng(seed)
+    X = float32_views(rng, N_LANDMARKS + N_OTHERS, dtype)
+    network = fitted(random_kernel(rng, gl.Views(X), hidden, [activation] * len(hidden) + [output]), X)
+    network.map_ = representer(network, X, rng)
+    check_vectors(network, X, tmp_path)
+
+
+INPUT_MAPS = {
+    "eigen": (Linear(), Eigen()),
+    "eigen, truncated": (Gaussian(scale=0.8), Eigen(n_components=3)),
+    "linear": (Linear(), Exact()),
+    "linear, normalised": (Linear(normalize=True), Exact()),
+    "polynomial": (Polynomial(degree=2), Exact()),
+    "polynomial, normalised": (Polynomial(degree=3, normalize=True), Exact()),
+    "polynomial with offset": (Polynomial(degree=3, offset=0.5), Exact()),
+    "polynomial with offset, normalised": (Polynomial(degree=2, offset=0.5, normalize=True), Exact()),
+    "fourier gaussian": (Gaussian(scale=0.8), Fourier(n_frequencies=30)),
+    "fourier laplacian": (Laplacian(scale=2.0), Fourier(n_frequencies=30)),
+    "unary, nearest": (Intersection(), Unary(levels=16)),
+    "unary, floor, normalised": (Intersection(normalize=True), Unary(levels=64, rounding="floor")),
+}
+
+
+@DTYPES
+@pytest.mark.parametrize("name", INPUT_MAPS)
+def test_every_input_map_of_a_layered_map(name, dtype, rng, tmp_path):
+    kernel, recipe = INPUT_MAPS[name]
+    X = float32_views(rng, N_LANDMARKS + N_OTHERS, dtype, widths=(4, 3))
+    X["v1"][:, 1] = 0.25  # a feature without width
+    inputs = tuple(ViewKernel(view, kernel) for view in X)
+    layers = (
+        Layer(rng.random((3, 2)) / 20, make_activation("sinh")),
+        Layer(rng.random((1, 3)), make_activation("exp")),
+    )
+    deep = gl.DeepKernel(inputs, layers, gl.Views(X).layout, scale=1.3)
+    network = fitted(deep, X, input_maps={kernel.name: recipe}, evaluation="layered")
+    outside = {view: np.vstack([block, 1.5 * block[:4], 0.0 * block[:1]]) for view, block in X.items()}
+    check_vectors(network, outside, tmp_path)
+
+
+def exact_network(rng, X, landmarks):
+    """A map with arbitrary vectors of its own for every landmark."""
+    views = gl.Views(X)
+    network = gl.DeepMapNetwork(random_kernel(rng, views, (3,), ["tanh", "exp"]), landmarks=landmarks).fit(X)
+    collapsed = collapse(network.kernel_, network.landmarks_, 6, views.dtype)
+    vectors = torch.from_numpy(rng.normal(size=(len(landmarks), collapsed.n_components)))
+    network.map_ = LandmarkExactMap(collapsed, vectors)
+    return network
+
+
+@DTYPES
+@pytest.mark.parametrize("values", ["numbers", "bits", "mostly zeros"])
+def test_landmarks_have_vectors_of_their_own_to_the_last_bit(values, dtype, rng, tmp_path):
+    X = float32_views(rng, 40, dtype, widths=(7, 30))
+    if values == "bits":
+        X = {view: (block > 0.5).astype(dtype) for view, block in X.items()}
+    if values == "mostly zeros":
+        X = {view: np.where(block > 0.9, block, 0.0).astype(dtype) for view, block in X.items()}
+    landmarks = np.r_[0:12, 3, 5]  # two of them twice: the last one counts
+    network = exact_network(rng, X, landmarks)
+    names = network.kernel_.layout
+    view = next(iter(names))
+    nearly, negative = ({name: block[:12].copy() for name, block in X.items()} for _ in range(2))
+    nearly[view][:, 0] = np.nextafter(nearly[view][:, 0].astype(np.float32), np.float32(9.0))
+    negative[view][negative[view] == 0] = -0.0
+    everything = {name: np.vstack([X[name], nearly[name], negative[name]]) for name in names}
+    check_vectors(network, everything, tmp_path)
+    found = answers(network, everything, tmp_path)["vectors"]
+    own = network.map_.vectors.numpy()
+    assert (found[:12] == own[[0, 1, 2, 12, 4, 13, *range(6, 12)]].astype(np.float32)).all()
+    assert (np.abs(found[12:52, None] - own) > 1e-3).any(axis=2).all()
+    np.testing.assert_array_equal(found[52:], found[:12])
+
+
+@pytest.mark.parametrize("high", [2, 3, 1000])
+def test_telling_columns_tell_all_landmarks_apart_and_are_few(high, rng):
+    z = rng.integers(high, size=(60, 40)).astype(float)
+    z[7] = z[8]
+    z[:, 5] = 1.0
+    columns = telling_columns(z)
+    assert 5 not in columns
+    assert len(columns) < (15 if high < 10 else 4)
+    rows = {tuple(row) for row in z[:, columns]}
+    assert len(rows) == len({tuple(row) for row in z})
+    assert telling_columns(np.ones((4, 3))).tolist() == [0]
+    assert telling_columns(np.array([[2.0]])).tolist() == [0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 23])
+def test_batches_of_any_size(n, rng, tmp_path):
+    X = float32_views(rng, 23, np.float32)
+    network = exact_network(rng, X, np.arange(9))
+    whole = answers(network, X, tmp_path)["vectors"]
+    some = answers(network, {view: block[:n] for view, block in X.items()}, tmp_path)["vectors"]
+    assert some.shape == (n, 6)
+    np.testing.assert_allclose(some, whole[:n], rtol=0, atol=1e-5 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 2, 100])
+def test_rows_at_once_change_nothing(rows_at_once, rng, tmp_path):
+    X = float32_views(rng, 23, np.float32)
+    check_vectors(exact_network(rng, X, np.arange(9)), X, tmp_path, rows_at_once=rows_at_once)
+
+
+@DTYPES
+@pytest.mark.parametrize("tuning", [None, "exact"])
+def test_one_landmark_one_feature_and_landmarks_that_are_the_same(tuning, dtype, rng, tmp_path):
+    X = {"v": rng.random((80, 1)).astype(np.float32).astype(dtype)}
+    kernel = gl.DeepKernelNetwork(("linear", "gaussian", "chi2", "arccos1"), hidden=(2,), learning=None, random_state=0)
+    for landmarks in (np.array([3]), np.array([3, 3, 4, 4, 4])):
+        network = gl.DeepMapNetwork(kernel, landmarks=landmarks, tuning=tuning, random_state=0).fit(X)
+        check_vectors(network, X, tmp_path)
+
+
+def test_views_that_no_kernel_uses_are_not_asked_for(rng, tmp_path):
+    X = float32_views(rng, 20, np.float32)
+    inputs, layers = (ViewKernel("v1", Intersection()),), (Layer([[1.0]], make_activation("tanh")),)
+    network = fitted(gl.DeepKernel(inputs, layers, {"v1": 6}), X)
+    check_vectors(network, X, tmp_path)
+    answers(network, {"v1": X["v1"]}, tmp_path)
+
+
+def test_a_function_as_activation_is_refused(rng, tmp_path):
+    X = float32_views(rng, 20, np.float32)
+    kernel = gl.DeepKernelNetwork(activation=torch.log1p, hidden=(2,), learning=None, random_state=0)
+    with pytest.raises(gl.GramlessError, match=r"type CustomActivation cannot be exported.*tanh"):
+        answers(gl.DeepMapNetwork(kernel, 5).fit(X), X, tmp_path)
