@@ -38,11 +38,31 @@ QUIET_CHROMIUM = ["--no-sandbox", "--disable-background-networking", "--disable-
         (Entry((40.5,), None, "higher", 1), "", "40.5", ""),
         (Entry((40.5,), 30.0, None, 1), "", "40.5", "30.0"),
         (Entry((), 30.0, "higher", 1), "", "...", "30.0"),
+        (Entry(None, 30.0, None, 1), "", "-", "30.0"),
         (Entry((12345.0,), 158.0, "higher", 0), "ahead", "12,345", "158"),
     ],
 )
 def test_entries_compare_what_is_printed(entry, verdict, ours, paper):
     assert (entry.verdict, entry.ours_text, entry.paper_text) == (verdict, ours, paper)
+
+
+@pytest.mark.parametrize(
+    ("values", "within"), [((40.0, 42.0), True), ((40.0, 40.2), False), ((40.4,), False), ((), False)]
+)
+def test_differences_that_seeds_explain(values, within):
+    assert Entry(values, 40.5, "higher", 1).within_spread is within  # the first two have 1.41 and 0.14
+
+
+def test_long_curves_are_thinned_in_markdown_alone(tmp_path):
+    steps = tuple(float(step) for step in range(101))
+    figure = Figure("Loss", "Of one.", "iterations", "%", (Curve("long", steps, steps), Curve("short", (1.0,), (2.0,))))
+    report = Reproduction("Title", (), (Section("Figures", figures=(figure,)),))
+    _, markdown, data = write_reproduction(report, tmp_path)
+    rows = [line for line in markdown.read_text().splitlines() if line.startswith("| long |")]
+    assert len(rows) == 20
+    assert (rows[0], rows[-1]) == ("| long | 0 | 0 |", "| long | 100 | 100 |")
+    assert "all are in report.json" in markdown.read_text()
+    assert len(json.loads(data.read_text())["sections"][0]["figures"][0]["curves"][0]["x"]) == 101
 
 
 def a_report(hostile=""):

@@ -28,7 +28,7 @@ def phi(pictures):
 
 
 def test_squared_hinge_is_liblinear(pictures, phi):
-    scores = squared_hinge_on_map(phi, pictures.labels, 0)(FITTED, ASKED)
+    scores = squared_hinge_on_map(phi, pictures.labels)(FITTED, ASKED)
     for j in range(12):
         machine = LinearSVC(C=C, tol=1e-8, max_iter=100_000).fit(phi[FITTED], pictures.labels[FITTED, j])
         np.testing.assert_allclose(scores[:, j], machine.decision_function(phi[ASKED]), atol=5e-3)
@@ -58,7 +58,7 @@ def test_labels_of_the_asked_are_not_looked_at(pictures, phi):
     others[ASKED] = 1 - others[ASKED]
     gram = torch.from_numpy(phi @ phi.T)
     for make in (
-        lambda labels: squared_hinge_on_map(phi, labels, 0),
+        lambda labels: squared_hinge_on_map(phi, labels),
         lambda labels: balanced_on_map(phi, labels, 0),
         lambda labels: hinge_on_kernel(gram, labels),
         lambda labels: balanced_on_kernel(gram, labels, 0),

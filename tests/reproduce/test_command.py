@@ -1,5 +1,6 @@
 """`gramless reproduce` as a user meets it: from pictures to a report, interrupted and continued."""
 
+import itertools
 import json
 
 import pytest
@@ -9,7 +10,7 @@ from gramless.cli.reproduce import reproduce
 from gramless.errors import DataError
 from gramless.features import workers
 from gramless.reproduce import comparison, corel5k, discrimination, imageclef, made_up, relative_errors, scale, timing
-from tests.reproduce.samples import write_corel5k
+from tests.reproduce.samples import small_collection, write_corel5k
 
 VIEWS = ("Rgb", "Gist")
 
@@ -88,9 +89,31 @@ def test_ctrl_c_writes_what_is_known_and_the_next_run_continues(small, tmp_path,
 
 
 def test_features_or_pictures_are_needed(small, tmp_path):
-    done = call("corel5k", "--out", tmp_path, "--features", "handcrafted")
+    out = tmp_path / "out"
+    done = call("corel5k", "--out", out, "--features", "handcrafted")
     assert isinstance(done.exception, DataError)
     assert "--data must say where its pictures are" in str(done.exception)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["corel5k", "imageclef"])
+def test_a_wrong_folder_leaves_nothing_behind(tmp_path, command):
+    wrong, out = tmp_path / "wrong", tmp_path / "out"
+    wrong.mkdir()
+    done = call(command, "--data", wrong, "--out", out)
+    assert isinstance(done.exception, DataError)
+    assert str(wrong) in str(done.exception)
+    assert not out.exists()
+
+
+def test_a_split_without_its_pictures_leaves_nothing_behind(small, tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    write_corel5k(data)
+    next((data / "images").rglob("*.jpeg")).unlink()
+    done = call("corel5k", "--data", data, "--out", out, "--quick")
+    assert "pictures are missing" in str(done.exception)
+    assert not out.exists()
 
 
 def test_imageclef_at_scale(tmp_path, monkeypatch):
@@ -107,6 +130,29 @@ def test_imageclef_needs_files_or_made_up_features(tmp_path):
     assert done.exit_code == 2
     assert "--generated" in done.output
     assert not (tmp_path / "out").exists()
+
+
+def test_cells_of_one_map_follow_each_other(monkeypatch, tmp_path):
+    pictures = small_collection(n=90, n_train=60)
+    monkeypatch.setitem(corel5k.VIEWS, "handcrafted", pictures.views.names)
+    cells = corel5k.plan_corel5k(pictures, tmp_path, ("handcrafted",), 2, quick=False).cells
+    same = {
+        "initial DMN": "initial",
+        "fine-tuned DMN": "fine-tuned, ours with exact landmarks",
+        "fine-tuned DMN, Algorithm 1": "fine-tuned, Algorithm 1",
+    }
+    pairs = 0
+    for cell, following in itertools.pairwise(cells):
+        if cell.table == "discrimination" and cell.settings.get("S"):
+            pairs += 1
+            assert following.table == "relative error"
+            assert following.settings["model"] == same[cell.settings["model"]]
+            assert all(following.settings[name] == cell.settings[name] for name in ("S", "S'", "seed"))
+    assert pairs == 2 * 25 + 8  # of two seeds, and of Algorithm 1
+    slow = ["Algorithm 1" in cell.settings["model"] for cell in cells]
+    assert slow == sorted(slow)
+    seeds = [cell.settings["seed"] for cell in cells if cell.table == "relative error"][:-12]
+    assert seeds == sorted(seeds)
 
 
 def test_the_full_plans_have_the_papers_cells():

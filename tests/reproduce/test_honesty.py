@@ -1,37 +1,48 @@
-"""The last section: it counts, names what is behind, and begins with the worst."""
+"""The last section: it counts by table and head, and names what is farthest behind in each."""
 
 from gramless.report.reproduction import Entry, Row, Table
 from gramless.reproduce import honesty
 
 
-def table(*rows):
-    return Table("Numbers", "caption", (("ours", 2),), ("R", "time"), rows)
+def table(*rows, groups=(("theirs", 1), ("ours", 1))):
+    return Table("Numbers", "caption", groups, ("R", "time"), rows)
 
 
-def test_what_is_behind_is_named_worst_first():
-    found = honesty.section(
-        [
-            table(
-                Row("a", (Entry((50.0, 52.0), 40.0, "higher", 1), Entry((1.0,), 2.0, "lower", 1))),
-                Row("b", (Entry((30.0,), 40.0, "higher", 1), Entry((9.0,), 2.0, "lower", 1))),
-                Row("c", (Entry((), 40.0, "higher", 1), Entry((2.0,), 2.0, "lower", 1))),
-            )
-        ],
-        ("something",),
-        0,
+ROWS = (
+    Row("a", (Entry((50.0, 52.0), 40.0, "higher", 1), Entry((1.0,), 2.0, "lower", 1))),
+    Row("b", (Entry((30.0,), 40.0, "higher", 1), Entry((9.0,), 2.0, "lower", 1))),
+    Row("c", (Entry((38.0, 41.0), 40.0, "higher", 1), Entry((3.0,), 2.0, "lower", 1))),
+    Row("d", (Entry((), 40.0, "higher", 1), Entry((2.0,), 2.0, "lower", 1))),
+)
+
+
+def test_every_group_is_counted_and_its_farthest_is_named():
+    found = honesty.section([table(*ROWS)], ("something",), 0, ("a remark",))
+    assert found.paragraphs == (
+        "2 figures are ahead of the published ones, 4 behind.",
+        "1 of these differences are smaller than the standard deviation over seeds.",
     )
-    assert found.paragraphs == ("2 figures are ahead of the published ones, 2 behind.",)
     assert found.points == (
-        "Numbers: 2 ahead, 2 behind.",
-        "Behind: Numbers, b, time, ours: 9.0, published 2.0.",
-        "Behind: Numbers, b, R, ours: 30.0, published 40.0.",
+        "Numbers, theirs: 1 ahead, 2 behind; farthest: b, R: 30.0, published 40.0.",
+        "Numbers, ours: 1 ahead, 2 behind; farthest: b, time: 9.0, published 2.0.",
+        "a remark",
         "What differs: something",
     )
 
 
-def test_of_many_only_the_worst_are_listed():
-    rows = [Row(str(i), (Entry((float(i),), 100.0, "higher", 0), Entry((), None, None, 0))) for i in range(30)]
-    points = honesty.section([table(*rows)], (), 0).points
-    assert points[1].startswith("Behind: Numbers, 0,")
-    assert points[-1] == "And 18 more that are behind by less; the tables mark them."
-    assert len(points) == 1 + honesty.MOST_LISTED + 1
+def test_a_table_without_groups_is_one_part():
+    found = honesty.section([table(*ROWS, groups=())], (), 3)
+    assert found.points == ("Numbers: 2 ahead, 4 behind; farthest: b, time: 9.0, published 2.0.",)
+    assert found.paragraphs[-1].startswith("3 cells are not computed yet")
+
+
+def test_what_is_ahead_everywhere_names_nothing():
+    found = honesty.section([table(ROWS[0])], (), 0)
+    assert found.points == ("Numbers, theirs: 1 ahead, 0 behind.", "Numbers, ours: 1 ahead, 0 behind.")
+
+
+def test_one_seed_has_no_spread_to_speak_of():
+    alone = Row("a", (Entry((50.0,), 40.0, "higher", 1), Entry(None, None, None, 1)))
+    found = honesty.section([table(alone)], (), 0)
+    assert len(found.paragraphs) == 1
+    assert found.points == ("Numbers, theirs: 1 ahead, 0 behind.",)

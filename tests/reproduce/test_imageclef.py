@@ -51,7 +51,7 @@ def test_concepts_are_those_with_positive_scores(tmp_path):
 def test_all_cells_and_the_report(tmp_path):
     write_imageclef(tmp_path)
     out = tmp_path / "out"
-    experiment = plan_imageclef(tmp_path, out, 1, generated=False, quick=False)
+    experiment = plan_imageclef(open_imageclef(tmp_path), out, 1, generated=False, quick=False)
     lines = []
     experiment.run(lines.append)
     assert len(lines) == 3  # two kernels and one map
@@ -60,5 +60,5 @@ def test_all_cells_and_the_report(tmp_path):
     assert [row.label for row in table.rows] == ["2-layer DKN", "3-layer DKN", "initial DMN, S = 40"]
     assert table.rows[1].entries[0].paper == 46.23
     assert all(entry.values for row in table.rows for entry in row.entries)
-    again = plan_imageclef(tmp_path, out, 1, generated=False, quick=False)
+    again = plan_imageclef(open_imageclef(tmp_path), out, 1, generated=False, quick=False)
     again.run(lambda line: pytest.fail("all is computed"))

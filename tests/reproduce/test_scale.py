@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import gramless as gl
 from gramless.reproduce import made_up, scale
@@ -31,7 +32,7 @@ def test_relative_errors_are_the_packages_own():
     X = made_up.made_up_views(130, 0)
     kernel = gl.DeepKernelNetwork(hidden=(4,), learning=None, random_state=0).fit(X).kernel_
     dmn = gl.DeepMapNetwork(kernel, 10, random_state=0).fit(X)
-    errors, seconds = scale.relative_errors(kernel, X, {"one": dmn.transform(X)})
+    errors, seconds = scale.relative_errors(kernel, X, {"one": torch.from_numpy(dmn.transform(X))})
     assert errors["one"] == pytest.approx(gl.relative_error(dmn, kernel, X), rel=1e-4)
     assert seconds > 0
 

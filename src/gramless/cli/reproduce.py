@@ -14,8 +14,8 @@ from gramless.cli.annotate_inputs import opened
 from gramless.cli.outputs import require_writable_folder, writing
 from gramless.cli.problems import INTERRUPTED, refuse, say, stop
 from gramless.report.reproduction import Reproduction, write_reproduction
-from gramless.reproduce.corel5k import FeatureSet, open_corel5k, plan_corel5k
-from gramless.reproduce.imageclef import plan_imageclef
+from gramless.reproduce.corel5k import FeatureSet, check_source, open_corel5k, plan_corel5k
+from gramless.reproduce.imageclef import open_imageclef, plan_imageclef
 
 reproduce = typer.Typer(no_args_is_help=True, help="The paper's tables and figures, beside ours.")
 
@@ -60,8 +60,9 @@ def corel5k(
     ] = None,
 ) -> None:
     """COREL5k: every table and figure; an interrupted run continues where it stopped."""
-    require_writable_folder(out, "--out")
     sets = SETS[features]
+    check_source(data, out, sets)
+    require_writable_folder(out, "--out")
     with _continuing(out):
         with opened(cache or out / "cache") as rows:
             pictures = open_corel5k(data, out, sets, rows)
@@ -86,9 +87,10 @@ def imageclef(
     """ImageCLEF: every table and figure, from its files or at its scale on made-up features."""
     if data is None and not generated:
         refuse("Give --data, the folder of ImageCLEF's files, or --generated for made-up features.")
+    pictures = None if data is None else open_imageclef(data)
     require_writable_folder(out, "--out")
     with _continuing(out):
-        experiment = plan_imageclef(data, out, seeds, generated=generated, quick=quick)
+        experiment = plan_imageclef(pictures, out, seeds, generated=generated, quick=quick)
         try:
             experiment.run(say)
         finally:

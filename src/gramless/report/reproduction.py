@@ -12,6 +12,7 @@ from typing import Literal
 from gramless.atomic import write_atomically
 
 NOT_COMPUTED = "..."
+NONE = "-"
 
 Better = Literal["higher", "lower"]
 Verdict = Literal["ahead", "behind", ""]
@@ -21,17 +22,28 @@ Verdict = Literal["ahead", "behind", ""]
 class Entry:
     """A figure: measured once per seed, beside the published one where there is one.
 
+    values : empty where nothing is computed yet; None where there is nothing to compute
     better : which of two figures is the better one; None where they are not compared
     """
 
-    values: tuple[float, ...]
+    values: tuple[float, ...] | None
     paper: float | None
     better: Better | None
     digits: int
 
     @property
     def mean(self) -> float:
-        return statistics.fmean(self.values)
+        return statistics.fmean(self.values or ())
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation; None where one value, or none, is known."""
+        return statistics.stdev(self.values) if self.values is not None and len(self.values) > 1 else None
+
+    @property
+    def within_spread(self) -> bool:
+        """Whether mean and published figure are less than a standard deviation apart."""
+        return self.spread is not None and self.paper is not None and abs(self.mean - self.paper) < self.spread
 
     @property
     def verdict(self) -> Verdict:
@@ -47,8 +59,8 @@ class Entry:
     def ours_text(self) -> str:
         """Mean and standard deviation."""
         if not self.values:
-            return NOT_COMPUTED
-        spread = f" ± {statistics.stdev(self.values):.{self.digits}f}" if len(self.values) > 1 else ""
+            return NONE if self.values is None else NOT_COMPUTED
+        spread = "" if self.spread is None else f" ± {self.spread:.{self.digits}f}"
         return f"{self.mean:,.{self.digits}f}{spread}"
 
     @property
@@ -139,6 +151,11 @@ class Reproduction:
     title: str
     facts: tuple[tuple[str, str], ...]
     sections: tuple[Section, ...]
+
+
+def over_seeds(n_seeds: int) -> str:
+    """What figures of a table are, for its caption."""
+    return "One seed" if n_seeds == 1 else f"Mean and standard deviation over {n_seeds} seeds"
 
 
 def count_verdicts(tables: Iterable[Table]) -> tuple[int, int]:

@@ -25,7 +25,7 @@ STYLE = axes_style(INK, QUIET, 0.8) | {
     "legend.frameon": False,
     "legend.fontsize": 10,
 }
-INCHES = (6.4, 4.4)
+INCHES = (4.8, 4.2)  # small, so that text stays readable at the width of a phone
 
 
 def as_svg(figure: Figure, name: str) -> str:
@@ -58,7 +58,7 @@ def as_svg(figure: Figure, name: str) -> str:
         axes.set_xlabel(figure.x_label)
         axes.set_ylabel(figure.y_label)
         axes.grid(color=QUIET, alpha=0.25, linewidth=0.6)
-        drawing.legend(loc="outside lower center", ncols=2)
+        drawing.legend(loc="outside lower center")
         file = io.StringIO()
         drawing.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     text = file.getvalue()

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from gramless.report.reproduction import Entry, Example, Figure, Reproduction, Section, Table
 
+MOST_POINTS = 20  # of a curve
+
 
 def as_markdown(report: Reproduction) -> str:
     lines = [f"# {_plain(report.title)}", ""]
@@ -32,7 +34,7 @@ def _section(section: Section) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield f"### {_plain(table.title)}"
-    yield from ("", _plain(table.caption), "The paper's figures are in brackets.", "")
+    yield from ("", _plain(table.caption), "Published figures are in brackets.", "")
     yield _line(["", *_headings(table)])
     yield _line(["---", *["---:"] * len(table.columns)])
     for row in table.rows:
@@ -54,8 +56,17 @@ def _figure(figure: Figure) -> Iterator[str]:
     yield _line(["", figure.x_label, figure.y_label])
     yield _line(["---", "---:", "---:"])
     for curve in figure.curves:
-        for x, y in zip(curve.x, curve.y, strict=True):
-            yield _line([curve.label, f"{x:,g}", f"{y:.4g}"])
+        for i in _shown(len(curve.x)):
+            yield _line([curve.label, f"{curve.x[i]:,g}", f"{curve.y[i]:.4g}"])
+    if any(len(curve.x) > MOST_POINTS for curve in figure.curves):
+        yield from ("", "Of longer curves some points; all are in report.json.")
+
+
+def _shown(n: int) -> list[int]:
+    """The first, the last, and others evenly between them."""
+    if n <= MOST_POINTS:
+        return list(range(n))
+    return [round(i * (n - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)]
 
 
 def _examples(examples: tuple[Example, ...]) -> Iterator[str]:

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from gramless.annotation.fitting import C
 from gramless.budget import resolve_budget
-from gramless.heads import KernelOnSubset, LinearFit, fit_balanced_ensemble
-from gramless.heads.fitting import N_ROUNDS, Kind
+from gramless.dkn.deep_kernel import choose_device
+from gramless.heads import KernelOnSubset, LinearOnSubset, SquaredHinge, fit_all_labels, fit_balanced_ensemble
+from gramless.heads.fitting import N_ROUNDS
 from gramless.learning import box, solve_svm_duals
 
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -31,12 +32,28 @@ def signs_of(labels: np.ndarray) -> np.ndarray:
 
 def balanced_on_map(phi: np.ndarray, labels: np.ndarray, seed: int) -> Scores:
     """The paper's ensembles on vectors (n, d): all positives and as many negatives, several times."""
-    return _linear("balanced", BALANCED_C, phi, labels, seed)
+
+    def scores(fitted: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        fit = LinearOnSubset(phi[fitted], BALANCED_C, "squared_hinge", MAX_ITER, seed)
+        generator = torch.Generator().manual_seed(seed)
+        return fit_balanced_ensemble(fit, signs_of(labels[fitted]), N_ROUNDS, generator).margins(phi[asked])
+
+    return scores
 
 
-def squared_hinge_on_map(phi: np.ndarray, labels: np.ndarray, seed: int) -> Scores:
-    """Linear SVMs of all keywords at once on vectors (n, d)."""
-    return _linear("squared_hinge", C, phi, labels, seed)
+def squared_hinge_on_map(phi: np.ndarray, labels: np.ndarray) -> Scores:
+    """Linear SVMs of all keywords at once on vectors (n, d), on the GPU if there is one."""
+    vectors = torch.from_numpy(phi).to(choose_device("auto", None))
+    weights = [(1.0, 1.0)] * labels.shape[1]
+    budget = resolve_budget(None)
+
+    def scores(fitted: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        known = vectors[torch.from_numpy(fitted).to(vectors.device)]
+        signs = signs_of(labels[fitted])
+        head = fit_all_labels(known, signs, SquaredHinge(), C, weights, budget=budget, max_iter=MAX_ITER)
+        return head.margins(phi[asked])
+
+    return scores
 
 
 def balanced_on_kernel(gram: Tensor, labels: np.ndarray, seed: int) -> Scores:
@@ -62,15 +79,5 @@ def hinge_on_kernel(gram: Tensor, labels: np.ndarray) -> Scores:
         solution = solve_svm_duals(known, signs, box(signs, C), gap=KERNEL_GAP)
         margins = gram[rows][:, columns].double() @ solution.coefficients.double().T + solution.bias
         return margins.cpu().numpy()
-
-    return scores
-
-
-def _linear(kind: Kind, penalty: float, phi: np.ndarray, labels: np.ndarray, seed: int) -> Scores:
-    weights = [(1.0, 1.0)] * labels.shape[1]
-    fit = LinearFit(kind, penalty, 1.0, MAX_ITER, resolve_budget(None), seed)
-
-    def scores(fitted: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        return fit(phi[fitted], signs_of(labels[fitted]), weights).margins(phi[asked])
 
     return scores

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -98,15 +99,15 @@ def save_collection(collection: Collection, folder: Path) -> None:
     write_atomically(folder / LIST, lambda file: file.write(text.encode()))
 
 
+def holds_views(folder: Path, views: Sequence[str]) -> bool:
+    """Whether load_collection would find these views."""
+    return _listed(folder, views) is not None
+
+
 def load_collection(folder: Path, views: Sequence[str]) -> Collection | None:
     """What save_collection wrote, by these views; None where it lacks one of them, or was not written whole."""
-    try:
-        content = json.loads((folder / LIST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise DataError(f"{folder / LIST} is damaged ({error}). Remove {folder}, and it is made again.") from error
-    if content.get("format") != FORMAT or not set(views) <= set(content["views"]):
+    content = _listed(folder, views)
+    if content is None:
         return None
     labels = np.zeros((len(content["names"]), len(content["keywords"])), dtype=np.int8)
     for row, present in zip(labels, content["labels"], strict=True):
@@ -119,6 +120,19 @@ def load_collection(folder: Path, views: Sequence[str]) -> Collection | None:
         except Exception as error:  # a damaged archive fails in many ways
             raise DataError(f"{_file(folder, name)} cannot be read ({error}). Remove {folder}.") from error
     return Collection(Views(blocks), labels, content["n_train"], tuple(content["keywords"]), tuple(content["names"]))
+
+
+def _listed(folder: Path, views: Sequence[str]) -> dict[str, Any] | None:
+    """The list of a folder that has all these views."""
+    try:
+        content = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise DataError(f"{folder / LIST} is damaged ({error}). Remove {folder}, and it is made again.") from error
+    if content.get("format") != FORMAT or not set(views) <= set(content["views"]):
+        return None
+    return dict(content)
 
 
 def _file(folder: Path, view: str) -> Path:

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gramless.datasets import read_corel5k
 from gramless.errors import DataError
 from gramless.features import HANDCRAFTED, LEARNED, FeatureCache
 from gramless.report.reproduction import Reproduction, Section, Table, count_verdicts
 from gramless.reproduce import comparison, discrimination, examples, honesty, relative_errors, timing
 from gramless.reproduce.cells import Cell, CellStore, Computed, collect, compute_missing
-from gramless.reproduce.collection import Collection, describe_corel5k, load_collection, save_collection
+from gramless.reproduce.collection import (
+    Collection,
+    describe_corel5k,
+    holds_views,
+    load_collection,
+    save_collection,
+)
 from gramless.reproduce.laboratory import Laboratory, Learning
 
 FeatureSet = Literal["handcrafted", "learned"]
@@ -64,16 +71,22 @@ def quick_plans(features: FeatureSet) -> Plans:
     )
 
 
+def check_source(data: Path | None, out: Path, sets: Sequence[FeatureSet]) -> None:
+    """Refuse what open_corel5k could not read, before anything is written."""
+    folder = out / "features"
+    if not holds_views(folder, _views(sets)):
+        pictures = _given(data, folder)
+        read_corel5k(pictures, "train")
+        read_corel5k(pictures, "test")
+
+
 def open_corel5k(data: Path | None, out: Path, sets: Sequence[FeatureSet], cache: FeatureCache | None) -> Collection:
     """The described pictures, from OUT/features or, the first time, from the folder of COREL5k."""
-    views = VIEWS["learned" if "learned" in sets else "handcrafted"]
     folder = out / "features"
-    found = load_collection(folder, views)
+    found = load_collection(folder, _views(sets))
     if found is not None:
         return found
-    if data is None:
-        raise DataError(f"{folder} does not hold the features of COREL5k, so --data must say where its pictures are.")
-    described = describe_corel5k(data, views, cache)
+    described = describe_corel5k(_given(data, folder), _views(sets), cache)
     save_collection(described, folder)
     return described
 
@@ -113,10 +126,16 @@ def plan_corel5k(pictures: Collection, out: Path, sets: Sequence[FeatureSet], se
         cells += comparison.cells(laboratory, features, chosen.comparison)
     positions = {features: position for position, features in enumerate(sets)}
 
-    def place(cell: Cell) -> tuple[bool, int, int]:
-        """Slow cells last; then by seed, because the cells of one share its networks."""
-        slow = "Algorithm 1" in str(cell.settings["model"])
-        return slow, positions[cell.settings["features"]], cell.settings.get("seed", 0)
+    def place(cell: Cell) -> tuple[object, ...]:
+        """Slow cells last; then by seed, because the cells of one share its networks; those of one map together."""
+        settings = cell.settings
+        slow = "Algorithm 1" in str(settings["model"])
+        of_default = settings["model"] == relative_errors.METHODS["default"]  # only errors have maps of it
+        of_kernel = cell.table == discrimination.TABLE and settings.get("S") is None
+        of_map = cell.table in (discrimination.TABLE, relative_errors.TABLE) and not of_kernel
+        shared = (settings.get("S") or 0, settings.get("S'") or 0, of_default) if of_map else (0, 0, False)
+        seed = settings.get("seed", 0)
+        return slow, positions[settings["features"]], seed, not of_kernel, not of_map, *shared
 
     cells.sort(key=place)
     return Experiment(pictures, plans, tuple(cells), CellStore(out / "cells"), quick)
@@ -125,14 +144,15 @@ def plan_corel5k(pictures: Collection, out: Path, sets: Sequence[FeatureSet], se
 def _report(computed: Computed, experiment: Experiment, images: Path | None) -> Reproduction:
     sections: list[Section] = []
     tables: list[Table] = []
-    remarks: list[str] = []
+    remarks = ["Rows that stand in a table of discrimination and in one of comparison count in both."]
     last: FeatureSet = "handcrafted"
     for features, plans in experiment.plans.items():
         last = features
+        with_paper = features == "handcrafted"  # learned ones are in the paper's comparison alone
         found = (
-            discrimination.table(computed, features, plans.discrimination, features == "handcrafted"),
-            relative_errors.table(computed, features, plans.errors),
-            timing.picture_table(computed, features, plans.timing),
+            discrimination.table(computed, features, plans.discrimination, with_paper=with_paper),
+            relative_errors.table(computed, features, plans.errors, with_paper=with_paper),
+            timing.picture_table(computed, features, plans.timing, with_paper=with_paper),
             comparison.table(computed, features, plans.comparison, learned=features == "learned"),
         )
         figures = (
@@ -158,6 +178,16 @@ def _report(computed: Computed, experiment: Experiment, images: Path | None) -> 
     if experiment.quick:
         facts.append(("quick run", f"one seed, networks learned on {QUICK_SAMPLES:,} pictures, one S and S'"))
     return Reproduction("COREL5k: the paper's tables, reproduced", tuple(facts), tuple(sections))
+
+
+def _views(sets: Sequence[FeatureSet]) -> tuple[str, ...]:
+    return VIEWS["learned" if "learned" in sets else "handcrafted"]
+
+
+def _given(data: Path | None, folder: Path) -> Path:
+    if data is None:
+        raise DataError(f"{folder} does not hold the features of COREL5k, so --data must say where its pictures are.")
+    return data
 
 
 def _about(features: FeatureSet) -> str:

@@ -9,7 +9,7 @@ import torch
 
 from gramless.heads import Threshold, out_of_fold_scores
 from gramless.metrics import mean_average_precision, mf_concepts, mf_samples
-from gramless.report.reproduction import Entry, Row, Table
+from gramless.report.reproduction import Entry, Row, Table, over_seeds
 from gramless.reproduce import paper
 from gramless.reproduce.cells import Cell, Computed, Figures
 from gramless.reproduce.classifiers import Scores, hinge_on_kernel, signs_of, squared_hinge_on_map
@@ -72,7 +72,7 @@ def table(computed: Computed, plan: Plan) -> Table:
     return Table(
         "Discrimination on ImageCLEF",
         "One half of the development pictures for training, the other for testing; MF over samples, MF over concepts "
-        f"and MAP over samples in percent, mean and standard deviation over {plan.seeds} seeds. S = 1,000 is the whole "
+        f"and MAP over samples in percent. {over_seeds(plan.seeds)}. S = 1,000 is the whole "
         "development set, test pictures without their concepts included. Thresholds are learned on out-of-fold scores.",
         tuple((title, len(MEASURES)) for title in HEADS.values()),
         MEASURES * len(HEADS),
@@ -87,7 +87,7 @@ def _cell(laboratory: Laboratory, network: NetworkSpec, of_map: MapSpec | None) 
         if of_map is None:
             scores = hinge_on_kernel(laboratory.gram(network), pictures.labels)
         else:
-            scores = squared_hinge_on_map(laboratory.map(of_map).phi, pictures.labels, of_map.seed)
+            scores = squared_hinge_on_map(laboratory.map(of_map).phi, pictures.labels)
         return judged(scores, pictures, network.seed)
 
     settings = {

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from gramless.budget import row_blocks
 from gramless.dkn import DeepKernel
+from gramless.dkn.deep_kernel import choose_device
 from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
-from gramless.metrics.approximation import Transformer, pairwise_relative_error
+from gramless.metrics.approximation import pairwise_relative_error
 from gramless.progress import ProgressBar
 from gramless.report.reproduction import Curve, Entry, Figure, Row, Table
 from gramless.reproduce import paper
 from gramless.reproduce.cells import Cell, Computed, Figures
 from gramless.reproduce.laboratory import KERNELS
 from gramless.reproduce.made_up import made_up_views
-from gramless.reproduce.timing import device_name
+from gramless.reproduce.timing import device_name, timed
 from gramless.views import Views
 
 TABLE = "scale"
@@ -62,40 +64,41 @@ def cells(plan: Plan) -> list[Cell]:
 
 def measure(n_samples: int, plan: Plan) -> Figures:
     """RE in percent of every map over n_samples, and the seconds of kernel values and of vectors."""
-    X = made_up_views(max(n_samples, plan.n_candidates, plan.n_tuning), seed=0)
+    made = made_up_views(max(n_samples, plan.n_candidates, plan.n_tuning), seed=0)
+    device = choose_device("auto", None)
+    X = Views({name: torch.from_numpy(made[name]).to(device) for name in made.names})
     first = X[: plan.n_candidates]
     network = DeepKernelNetwork(KERNELS, (N_HIDDEN,), learning=None, random_state=0)
     kernel = network.fit(first).kernel_
     T = X[:n_samples]
-    maps: dict[str, np.ndarray] = {}
+    maps: dict[str, Tensor] = {}
     seconds: dict[str, float] = {}
     for n_landmarks in plan.n_landmarks:
         landmarks = np.random.default_rng(0).permutation(plan.n_candidates)[:n_landmarks]
         compiled = DeepMapNetwork(kernel, landmarks=landmarks, random_state=0).fit(first)
         compiled.transform(T[:100])  # compiles and loads
-        maps[f"initial {n_landmarks}"], seconds[str(n_landmarks)] = _timed(compiled, T)
-        maps[f"fine-tuned {n_landmarks}"], _ = _timed(compiled.fine_tune(X[: plan.n_tuning]), T)
+        maps[f"initial {n_landmarks}"], seconds[str(n_landmarks)] = timed(partial(compiled.transform, T))
+        maps[f"fine-tuned {n_landmarks}"] = compiled.fine_tune(X[: plan.n_tuning]).transform(T)
     errors, seconds["DKN"] = relative_errors(kernel, T, maps)
     return {"RE": errors, "seconds": seconds}
 
 
-def relative_errors(kernel: DeepKernel, T: Views, maps: dict[str, np.ndarray]) -> tuple[dict[str, float], float]:
+def relative_errors(kernel: DeepKernel, T: Views, maps: dict[str, Tensor]) -> tuple[dict[str, float], float]:
     """Percent over all pairs by name of the vectors, and the seconds of the kernel's values.
 
     Half of the values are computed, since the kernel is symmetric; blocks are compared as they come and not kept.
+    T and the vectors lie on the same device.
     """
-    phis = {name: torch.from_numpy(phi) for name, phi in maps.items()}
     totals = dict.fromkeys(maps, 0.0)
     taken = 0.0
     blocks = list(row_blocks(len(T), 1, SIDE))
     with ProgressBar("relative errors", len(T) ** 2) as progress:
         for i, rows in enumerate(blocks):
             for columns in blocks[i:]:
-                started = time.perf_counter()
-                exact = kernel.tensor(T[rows], T[columns])
-                taken += time.perf_counter() - started
+                exact, seconds = timed(partial(kernel.tensor, T[rows], T[columns]))
+                taken += seconds
                 times = 1 if rows == columns else 2
-                for name, phi in phis.items():
+                for name, phi in maps.items():
                     errors = pairwise_relative_error(phi[rows] @ phi[columns].T, exact)
                     totals[name] += times * errors.sum(dtype=torch.float64).item()
                 progress.advance(times * exact.numel())
@@ -117,7 +120,7 @@ def error_table(computed: Computed, plan: Plan) -> Table:
             of_tuning = f", S' = {plan.n_tuning:,}" if tuned else ""
             rows.append(Row(f"{kind} DMN, S = {n_landmarks:,}{of_tuning}", tuple(entries)))
     return Table(
-        "Relative errors up to 100,000 samples, made-up features",
+        f"Relative errors up to {max(plan.n_samples):,} samples, made-up features",
         f"{MADE_UP}. Percent, mean over all pairs of T; an untrained network of 40 kernels and 80 hidden units, maps "
         "fine-tuned by our default. The paper's figures are of real pictures, so neither is ahead of the other.",
         (),
@@ -136,9 +139,9 @@ def time_table(computed: Computed, plan: Plan) -> Table:
             entries.append(Entry(seconds, None if hours is None else 3600.0 * hours, "lower", 1))
         rows.append(Row(name, tuple(entries)))
     return Table(
-        "Time up to 100,000 samples, made-up features",
+        f"Time up to {max(plan.n_samples):,} samples, made-up features",
         f"{MADE_UP}. Seconds of all kernel values between the samples of T (DKN; half of them, by symmetry) and of "
-        f"their vectors (DMN), on {device_name()}; the paper's on an Intel Core i5.",
+        f"their vectors (DMN), on {device_name()}, in whose memory the features lie; the paper's on an Intel Core i5.",
         (),
         tuple(f"T = {size:,}" for size in plan.n_samples),
         tuple(rows),
@@ -161,7 +164,8 @@ def time_figure(computed: Computed, plan: Plan) -> Figure:
                 curves.append(Curve(label, sizes, seconds, published))
     return Figure(
         "Time against |T|, made-up features",
-        f"{MADE_UP}. Kernel values grow with the square of the samples, vectors with their number.",
+        f"{MADE_UP}. On {device_name()}; time of kernel values grows with the square of the samples, that of vectors "
+        "with their number.",
         "samples in T",
         "seconds",
         tuple(curves),
@@ -171,9 +175,3 @@ def time_figure(computed: Computed, plan: Plan) -> Figure:
 
 def _timed_models(plan: Plan) -> list[tuple[str, int | None]]:
     return [("DKN", None), *((f"DMN, S = {n:,}", n) for n in plan.n_landmarks)]
-
-
-def _timed(transformer: Transformer, T: Views) -> tuple[np.ndarray, float]:
-    started = time.perf_counter()
-    phi = transformer.transform(T)
-    return phi, time.perf_counter() - started

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -15,6 +16,8 @@ from gramless.report.reproduction import Curve, Entry, Figure, Row, Table
 from gramless.reproduce import paper
 from gramless.reproduce.cells import Cell, Computed, Figures
 from gramless.reproduce.laboratory import Laboratory, NetworkSpec
+
+Result = TypeVar("Result")
 
 GROWTH, PER_PICTURE = "time", "time per picture"
 VERSION = 1
@@ -81,10 +84,19 @@ def picture_cell(laboratory: Laboratory, features: str, network: NetworkSpec, n_
 
 def median_seconds(work: Callable[[], object]) -> float:
     """Of three runs after a first one that compiles and loads; of the first alone where that took long."""
-    taken = [_seconds(work)]
+    taken = [timed(work)[1]]
     if taken[0] < LONG_SECONDS:
-        taken = [_seconds(work) for _ in range(N_RUNS)]
+        taken = [timed(work)[1] for _ in range(N_RUNS)]
     return statistics.median(taken)
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """What the work gives, and its seconds, until the GPU has finished too."""
+    started = time.perf_counter()
+    result = work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return result, time.perf_counter() - started
 
 
 def growth_figure(computed: Computed, features: str, plan: Plan) -> Figure:
@@ -109,12 +121,13 @@ def growth_figure(computed: Computed, features: str, plan: Plan) -> Figure:
     )
 
 
-def picture_table(computed: Computed, features: str, plan: Plan) -> Table:
+def picture_table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) -> Table:
+    """with_paper : whether the paper's times are about these features"""
     rows = []
     for n_landmarks in (None, *plan.n_landmarks):
         runs = computed.runs(PER_PICTURE, features=features, S=n_landmarks)
         seconds = tuple(1e3 * run["seconds"] for run in runs)
-        theirs = paper.seconds_per_picture("corel5k", n_landmarks)
+        theirs = paper.seconds_per_picture("corel5k", n_landmarks) if with_paper else None
         rows.append(Row(_model(n_landmarks), (Entry(seconds, None if theirs is None else 1e3 * theirs, "lower", 2),)))
     return Table(
         f"Time per test picture, {features} features",
@@ -148,11 +161,3 @@ def _settings(
         "device": device_name(),
         "data": laboratory.collection.sha256,
     }
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - started
