@@ -10,7 +10,7 @@ import gramless as gl
 
 N_VIEWS, WIDTH, N_CLASSES = 4, 250, 4
 KERNELS = ("linear", "poly2", "gaussian", "intersection")
-ROWS = 10_000  # made at a time
+ROWS = 8_000  # of a block: 32 MB
 NOISE = 10.0  # of a feature, beside a difference of classes of about one
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
-from big_data import N_VIEWS, WIDTH, classifier, make, view_file
+from big_data import N_VIEWS, ROWS, WIDTH, classifier, make, view_file
 from distributed import Client, LocalCluster
 from harness import at_least, at_most, report
 from out_of_core import measure, scores_file
@@ -32,7 +32,6 @@ from out_of_core import measure, scores_file
 import gramless as gl
 from gramless.budget import readable
 
-ROWS = 16_000  # of a partition: 64 MB
 TURNS = 3
 
 

@@ -1,6 +1,6 @@
 """Gramless: deep kernels without the Gram matrix."""
 
-from gramless.blocks import in_blocks
+from gramless.blocks import in_blocks, write_partitions
 from gramless.dkn import DeepKernel
 from gramless.errors import (
     ClippedSpectrumWarning,
@@ -38,4 +38,5 @@ __all__ = [
     "relative_error",
     "sampled_relative_error",
     "save",
+    "write_partitions",
 ]

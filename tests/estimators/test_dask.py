@@ -1,6 +1,7 @@
 """Estimators on a Dask cluster of real processes: the same answers as here, also when workers die."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -104,6 +105,59 @@ def test_workers_that_die_change_nothing(cluster, samples, here, tmp_path):
     np.testing.assert_array_equal(model.head_.coefficients, whole.head_.coefficients)
     (tmp_path / "first").unlink()
     np.testing.assert_array_equal(model.decision_function(mortal).compute(), expected)
+
+
+def counted(block, folder):
+    """The block, and a trace of having been computed."""
+    (Path(folder) / f"{block[0, 0]:.9f}").touch()
+    return block
+
+
+def test_partitions_that_a_dead_client_has_written_are_not_computed_again(cluster, samples, here, tmp_path):
+    X, _ = samples
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    vectors = here.map_network_.transform(on_cluster(X))
+    traced = vectors.map_blocks(counted, traces, meta=np.empty((0, 0), np.float32))
+    whole = gl.write_partitions(traced, tmp_path / "whole.parquet")
+    assert len(list(traces.iterdir())) == 6
+    killed = tmp_path / "killed.parquet.partial"  # as kill -9 of the client leaves it: some parts, and one half written
+    killed.mkdir()
+    for number in (0, 3):
+        shutil.copy(whole / f"part-{number:06d}.parquet", killed)
+    (killed / ".part-000004.parquet.x1").write_bytes(b"half a part")
+    for trace in traces.iterdir():
+        trace.unlink()
+    gl.write_partitions(traced, tmp_path / "killed.parquet")
+    assert len(list(traces.iterdir())) == 5  # those that were missing, and the first to see that it is the same
+    for folder in (whole, tmp_path / "killed.parquet"):
+        assert sorted(path.name for path in folder.iterdir()) == [f"part-{number:06d}.parquet" for number in range(6)]
+    for part in whole.iterdir():
+        assert (tmp_path / "killed.parquet" / part.name).read_bytes() == part.read_bytes()
+    again = gl.in_blocks(tmp_path / "killed.parquet", views={"phi": "vectors"}).sample(N, 0).views["phi"]
+    np.testing.assert_array_equal(again, vectors.compute())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.parquet", "traces", "whole.parquet"]
+
+
+def test_another_runs_partitions_are_not_continued(cluster, samples, here, tmp_path):
+    X, _ = samples
+    scores = here.decision_function(on_cluster(X))
+    left = tmp_path / "scores.parquet.partial"
+    path = gl.write_partitions(scores, tmp_path / "scores.parquet")
+    for others, reason in [
+        (scores + 1, "its row 0 begins"),
+        (scores.rechunk((300, 3)), "is no part of it"),
+        (scores.rechunk(((100, 200, 150, 150, 150, 150), 3)), "not of the 100 rows"),
+        (scores[:, 0], "not of the 150 rows"),
+    ]:
+        shutil.copytree(path, left)
+        with pytest.raises(gl.DataError, match=reason):
+            gl.write_partitions(others, path)
+        shutil.rmtree(left)
+    with pytest.raises(gl.DataError, match=r"end in \.parquet"):
+        gl.write_partitions(scores, tmp_path / "scores.npy")
+    with pytest.raises(gl.DataError, match="there is no folder"):
+        gl.write_partitions(scores, tmp_path / "absent" / "scores.parquet")
 
 
 def test_a_nan_on_a_worker_is_told_with_its_row(cluster, samples, here):

@@ -168,3 +168,15 @@ def test_the_generator_decides(samples):
 def test_no_round_is_refused(samples):
     with pytest.raises(ValueError, match="at least one round, got n_rounds=0"):
         fit_balanced_ensemble(MeanRow(), samples[1], 0, generator())
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_processes_change_nothing(samples, monkeypatch, kind):
+    X, signs = samples
+    fit = LinearOnSubset(X, 1.0, "squared_hinge", 1000, 0) if kind == "linear" else KernelOnSubset(X @ X.T, 1.0)
+    here = fit_balanced_ensemble(fit, signs, 3, generator())
+    monkeypatch.setattr("gramless.heads.ensemble.WORTH_PROCESSES", 0)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
+    elsewhere = fit_balanced_ensemble(fit, signs, 3, generator())
+    np.testing.assert_array_equal(elsewhere.coefficients, here.coefficients)
+    np.testing.assert_array_equal(elsewhere.intercepts, here.intercepts)

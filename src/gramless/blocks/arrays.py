@@ -14,7 +14,7 @@ from gramless.blocks.local import LocalBlocks
 from gramless.errors import DataError
 from gramless.views import Columns, Layout, check_layout, is_multiview
 
-BLOCK_BYTES = 64 << 20  # of the features of one block
+BLOCK_BYTES = 32 << 20  # of the features of one block
 
 
 @dataclass(frozen=True, eq=False)

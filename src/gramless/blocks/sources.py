@@ -25,7 +25,7 @@ def in_blocks(
     labels : one row for each sample, in an array of any of these kinds; names of columns of a Parquet file; True where
         an iterator gives pairs of samples and labels
     views : with one array, the columns of each view, as slices or positions; of a Parquet file, as names
-    rows : of a block; by default as many as 64 MiB hold
+    rows : of a block; by default as many as 32 MiB hold
     """
     if isinstance(data, Blocks):
         return data if labels is None else data.with_labels(labels)

@@ -13,14 +13,17 @@ R subsets of 2 p samples.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+import joblib
 import numpy as np
 import torch
 from sklearn.svm import SVC, LinearSVC
 
 from gramless.heads.svm import Head, Loss
 from gramless.progress import ProgressBar
+
+WORTH_PROCESSES = 1e8  # numbers in all subsets: some seconds of work, as long as processes take to start
 
 
 class SubsetFit(Protocol):
@@ -78,25 +81,43 @@ def fit_balanced_ensemble(fit: SubsetFit, signs: np.ndarray, n_rounds: int, gene
     """The mean of n_rounds balanced classifiers for every column of signs (n, n_labels).
 
     A label with no more negatives than positives is fitted once, on all samples: its rounds would be the same. A label
-    without a positive or without a negative gets its constant answer.
+    without a positive or without a negative gets its constant answer. Many classifiers are fitted by as many processes
+    as there are cores; LIBLINEAR's random numbers belong to the process, so threads would not do.
     """
     if n_rounds < 1:
         raise ValueError(f"an ensemble needs at least one round, got n_rounds={n_rounds}.")
     coefficients = np.zeros((signs.shape[1], fit.n_features))
     intercepts = np.array(signs[0], dtype=float)
+    subsets = _balanced_subsets(signs, n_rounds, generator)
+    rounds = np.bincount([subset.label for subset in subsets], minlength=signs.shape[1])
+    intercepts[rounds > 0] = 0.0
+    n_numbers = fit.n_features * sum(len(subset.rows) for subset in subsets)
+    workers = joblib.cpu_count() if n_numbers > WORTH_PROCESSES else 1
+    pool = joblib.Parallel(n_jobs=workers, return_as="generator", inner_max_num_threads=1)
+    fitted = pool(joblib.delayed(fit)(subset.rows, signs[subset.rows, subset.label]) for subset in subsets)
     n_iter = 1
-    with ProgressBar("classifiers", signs.shape[1]) as progress:
-        for label, sign in enumerate(signs.T):
-            positives, negatives = np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)
-            if len(positives) and len(negatives):
-                intercepts[label] = 0.0
-                rounds = n_rounds if len(negatives) > len(positives) else 1
-                for _ in range(rounds):
-                    drawn = torch.randperm(len(negatives), generator=generator)[: len(positives)].numpy()
-                    rows = np.sort(np.concatenate([positives, negatives[drawn]]))
-                    w, b, steps = fit(rows, sign[rows])
-                    coefficients[label] += w / rounds
-                    intercepts[label] += b / rounds
-                    n_iter = max(n_iter, steps)
+    with ProgressBar("classifiers", len(subsets)) as progress:
+        for (label, _), (w, b, steps) in zip(subsets, fitted, strict=True):
+            coefficients[label] += w / rounds[label]
+            intercepts[label] += b / rounds[label]
+            n_iter = max(n_iter, steps)
             progress.advance()
     return Head(coefficients, intercepts, n_iter)
+
+
+class _Subset(NamedTuple):
+    """All positives of a label and as many negatives, by their rows in ascending order."""
+
+    label: int
+    rows: np.ndarray
+
+
+def _balanced_subsets(signs: np.ndarray, n_rounds: int, generator: torch.Generator) -> list[_Subset]:
+    subsets = []
+    for label, sign in enumerate(signs.T):
+        positives, negatives = np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)
+        if len(positives) and len(negatives):
+            for _ in range(n_rounds if len(negatives) > len(positives) else 1):
+                drawn = torch.randperm(len(negatives), generator=generator)[: len(positives)].numpy()
+                subsets.append(_Subset(label, np.sort(np.concatenate([positives, negatives[drawn]]))))
+    return subsets

@@ -48,12 +48,12 @@ class ParquetSink(Sink):
         parts = [np.empty((0, *self.form.row_shape), self.form.dtype)]
         for number, (start, stop) in enumerate(pairwise([*self._starts, self.n_rows])):
             if max(first, start) < min(last, stop):
-                parts.append(_rows_of(self._path(number))[max(first - start, 0) : last - start])
+                parts.append(rows_of(self._path(number))[max(first - start, 0) : last - start])
         return np.concatenate(parts).astype(self.form.dtype, copy=False)
 
     @classmethod
     def could_have_written(cls, target: Path) -> bool:
-        return target.is_dir() and all(_is_part(entry) for entry in target.iterdir())
+        return target.is_dir() and all(is_part(entry) for entry in target.iterdir())
 
     def _make(self) -> None:
         self.partial.mkdir(exist_ok=True)
@@ -63,18 +63,18 @@ class ParquetSink(Sink):
         for entry in found:
             if entry.name.startswith(".part-"):  # begun when the run was stopped
                 entry.unlink()
-            elif not _is_part(entry):
+            elif not is_part(entry):
                 raise self._of_another_run(f"it holds {entry.name}, which is no part of it")
         n_rows = 0
         while n := self._rows_in_part(len(self._starts) - 1):
             n_rows += n
             self._starts.append(n_rows)
         for entry in found:  # lost or cut off by a damaged disk, and what came after
-            if _is_part(entry) and entry.name >= self._path(len(self._starts) - 1).name:
+            if is_part(entry) and entry.name >= self._path(len(self._starts) - 1).name:
                 entry.unlink()
         if n_rows:
             self._starts.pop()
-            self._blocks = [_rows_of(self._path(len(self._starts) - 1)).astype(self.form.dtype, copy=False)]
+            self._blocks = [rows_of(self._path(len(self._starts) - 1)).astype(self.form.dtype, copy=False)]
         return n_rows
 
     def _rows_in_part(self, number: int) -> int:
@@ -84,7 +84,7 @@ class ParquetSink(Sink):
                 schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
         except (OSError, pa.ArrowException):
             return 0
-        expected = _table(np.empty((0, *self.form.row_shape), self.form.dtype)).schema
+        expected = table_of(np.empty((0, *self.form.row_shape), self.form.dtype)).schema
         if not schema.equals(expected):
             raise self._of_another_run(f"it holds the columns {_told(schema)}, and {_told(expected)} is to be written")
         return n_rows
@@ -106,18 +106,24 @@ class ParquetSink(Sink):
         shutil.rmtree(self.partial)
 
     def _save(self, rows: np.ndarray) -> None:
-        table = _table(rows)
-        write_atomically(
-            self._path(len(self._starts) - 1),
-            lambda file: pq.write_table(table, file, use_dictionary=False, compression="none"),
-        )
-        sync_folder(self.partial)
+        write_part(self._path(len(self._starts) - 1), rows)
 
     def _path(self, number: int) -> Path:
-        return self.partial / f"part-{number:06d}.parquet"
+        return self.partial / part_name(number)
 
 
-def _table(rows: np.ndarray) -> Any:
+def part_name(number: int) -> str:
+    return f"part-{number:06d}.parquet"
+
+
+def write_part(path: Path, rows: np.ndarray) -> None:
+    """Rows as a file, which is there whole or not at all, also after a power cut."""
+    table = table_of(rows)
+    write_atomically(path, lambda file: pq.write_table(table, file, use_dictionary=False, compression="none"))
+    sync_folder(path.parent)
+
+
+def table_of(rows: np.ndarray) -> Any:
     """(n, width) as a column of lists, (n,) as one of numbers."""
     numbers = pa.array(np.ascontiguousarray(rows).ravel())
     if rows.ndim == 1:
@@ -125,7 +131,7 @@ def _table(rows: np.ndarray) -> Any:
     return pa.table({"vectors": pa.FixedSizeListArray.from_arrays(numbers, rows.shape[1])})
 
 
-def _rows_of(part: Path) -> np.ndarray:
+def rows_of(part: Path) -> np.ndarray:
     column = pq.read_table(part).column(0).combine_chunks()
     if not pa.types.is_fixed_size_list(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False))
@@ -136,5 +142,5 @@ def _told(schema: Any) -> str:
     return ", ".join(f"{field.name} ({field.type})" for field in schema)
 
 
-def _is_part(entry: Path) -> bool:
+def is_part(entry: Path) -> bool:
     return entry.name.startswith("part-") and entry.name.endswith(".parquet") and entry.is_file()

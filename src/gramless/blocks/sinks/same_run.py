@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,12 +28,17 @@ def require_same_run(rows: Rows, sink: Sink) -> None:
             raise another_run(
                 sink.partial, f"it holds {n:,} rows, and now there are only {first + len(now):,} to be written"
             )
-        differing = np.flatnonzero(~_agree(there, now).reshape(len(there), -1).all(axis=1))
-        if len(differing):
-            at = differing[0]
-            raise another_run(
-                sink.partial, f"its row {first + at:,} begins {_told(there[at])}, and computed anew {_told(now[at])}"
-            )
+        require_same_rows(sink.partial, first, there, now)
+
+
+def require_same_rows(partial: Path, first: int, there: np.ndarray, now: np.ndarray) -> None:
+    """Whether rows from that number on are the same, there and computed now, but for rounding."""
+    differing = np.flatnonzero(~_agree(there, now).reshape(len(there), -1).all(axis=1))
+    if len(differing):
+        at = differing[0]
+        raise another_run(
+            partial, f"its row {first + at:,} begins {_told(there[at])}, and computed anew {_told(now[at])}"
+        )
 
 
 def _computed(rows: Rows, first: int, last: int) -> np.ndarray:

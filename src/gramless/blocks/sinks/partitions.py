@@ -1,0 +1,74 @@
+"""A Dask array in a folder of Parquet files, which the workers write; only what writes one imports this module."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+from pyarrow import parquet as pq
+
+from gramless.blocks.sinks.base import another_run
+from gramless.blocks.sinks.durable import lock, put_in_place
+from gramless.blocks.sinks.parquet import is_part, part_name, rows_of, table_of, write_part
+from gramless.blocks.sinks.same_run import LOOKED_AT, require_same_rows
+from gramless.errors import DataError
+from gramless.progress import Waiting
+
+
+def write_all(array: Any, path: Path) -> None:
+    """All partitions, but for those that are there already."""
+    target = path.absolute()
+    if target.suffix != ".parquet":
+        raise DataError(f"{path} does not end in .parquet, the form in which partitions are written.")
+    if not target.parent.is_dir():
+        raise DataError(f"there is no folder {target.parent}. Make it where all workers see it, or check the path.")
+    partial = target.with_name(f"{target.name}.partial")
+    partial.mkdir(exist_ok=True)
+    handle = lock(partial)
+    try:
+        _write_missing(array, partial)
+        for half_written in partial.glob(".part-*"):  # by a worker that was killed
+            half_written.unlink()
+        put_in_place(partial, target)
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _write_missing(array: Any, partial: Path) -> None:
+    whole_rows = array.rechunk({1: array.shape[1]}) if array.ndim == 2 else array
+    names = [part_name(number) for number in range(len(whole_rows.chunks[0]))]
+    strangers = [entry.name for entry in partial.iterdir() if is_part(entry) and entry.name not in names]
+    done = [number for number, name in enumerate(names) if (partial / name).exists()]
+    if strangers:
+        raise another_run(partial, f"it holds {strangers[0]}, which is no part of it")
+    for number in done:
+        _require_form(partial / names[number], whole_rows, number)
+    if done:
+        _require_same_run(whole_rows, done[0], partial)
+    blocks = whole_rows.to_delayed().reshape(-1)
+    write = dask.delayed(_write)
+    missing = sorted(set(range(len(names))) - set(done))
+    with Waiting(f"writing {len(missing):,} of {len(names):,} partitions"):
+        dask.compute([write(partial / names[number], blocks[number]) for number in missing])
+
+
+def _write(path: Path, rows: np.ndarray) -> None:
+    write_part(path, np.asarray(rows))
+
+
+def _require_form(part: Path, array: Any, number: int) -> None:
+    expected, n_rows = table_of(np.empty((0, *array.shape[1:]), array.dtype)).schema, array.chunks[0][number]
+    with pq.ParquetFile(part) as file:
+        if not file.schema_arrow.equals(expected) or file.metadata.num_rows != n_rows:
+            raise another_run(part.parent, f"{part.name} is not of the {n_rows:,} rows of this partition")
+
+
+def _require_same_run(array: Any, number: int, partial: Path) -> None:
+    start, n_rows = sum(array.chunks[0][:number]), min(LOOKED_AT, array.chunks[0][number])
+    with Waiting("looking at what is written already"):
+        now = array[start : start + n_rows].compute()
+    require_same_rows(partial, start, rows_of(partial / part_name(number))[: len(now)], now)
