@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from PIL import Image
 
 import gramless
 from gramless.cli.problems import MOST_LISTED, list_problems
-from gramless.datasets import Problem, write_scenes
+from gramless.datasets import Problem
 from tests.cli.conftest import VIEWS, call
 
 NOBODY = 65_534
@@ -292,13 +293,13 @@ def gramless_process(*arguments, home, **options):
         text=True,
         env=environment,
         start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
         **options,
     )
 
 
-def test_ctrl_c_keeps_what_was_computed_and_the_next_run_uses_it(tmp_path_factory, tmp_path):
-    scenes, model = tmp_path_factory.mktemp("many") / "scenes", tmp_path / "model.gramless"
-    write_scenes(scenes, 120, seed=0)  # work for seconds after the first rows are kept, however late that is seen
+def test_ctrl_c_keeps_what_was_computed_and_the_next_run_uses_it(studio, tmp_path):
+    scenes, model = studio / "scenes", tmp_path / "model.gramless"
     home = tmp_path / "home"
     home.mkdir()
     arguments = (
