@@ -1,6 +1,8 @@
 """Samples drawn in one pass: uniform, and the same however the rows are cut."""
 
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 import gramless as gl
+from gramless.blocks import Block, draw
 from gramless.blocks.sampling import row_keys
 
 
@@ -30,6 +33,17 @@ def test_the_rows_with_the_smallest_keys_however_they_are_cut(seed, size, cuts):
         np.testing.assert_array_equal(drawn.rows, expected)
         np.testing.assert_array_equal(drawn.views["view0"][:, 0], expected)
         assert drawn.labels is None
+
+
+@given(order=st.permutations(range(5)))
+def test_parts_may_be_added_in_any_order(order):
+    array = np.arange(100.0)[:, None]
+    contribution = draw(30, seed=2, n_samples=100)
+    parts = [contribution(Block(start, gl.Views(array[start : start + 20]))) for start in range(0, 100, 20)]
+    drawn = reduce(add, [parts[i] for i in order]).sorted()
+    expected = gl.in_blocks(array).sample(30, 2)
+    np.testing.assert_array_equal(drawn.rows, expected.rows)
+    np.testing.assert_array_equal(drawn.views["view0"], expected.views["view0"])
 
 
 def test_every_row_is_as_likely_as_any_other_and_so_is_every_pair():

@@ -43,8 +43,9 @@ def test_a_network_is_that_of_the_sample(samples, monkeypatch):
 
 
 @pytest.mark.parametrize("tuning", [None, "exact"])
-def test_vectors_are_those_of_the_same_map_in_memory(samples, tuning):
+def test_vectors_are_those_of_the_same_map_in_memory(samples, tuning, monkeypatch):
     X, _ = samples
+    monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 300)
     network = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 40, tuning=tuning, random_state=0)
     rows = network.fit(gl.in_blocks(X, rows=170)).transform(gl.in_blocks(X, rows=111))
     assert rows.shape == (N, network.map_.n_components)
@@ -76,6 +77,16 @@ def test_classifiers_are_liblinears_on_all_samples(samples, class_weight):
         machine = LinearSVC(C=1.0, class_weight=weight, dual=False, tol=1e-8, max_iter=100_000).fit(phi, y == label)
         expected = machine.decision_function(phi)
         np.testing.assert_allclose(scores[:, label], expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_two_classes_are_balanced_as_liblinear_does(samples):
+    X, _ = samples
+    rare = (np.arange(N) % 9 == 0).astype(int)
+    model = gl.DeepMapClassifier(n_landmarks=30, class_weight="balanced", **SMALL).fit(gl.in_blocks(X, rare, rows=130))
+    phi = model.map_network_.transform(X)
+    machine = LinearSVC(C=1.0, class_weight="balanced", dual=False, tol=1e-8, max_iter=100_000).fit(phi, rare)
+    expected = machine.decision_function(phi)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-3 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("head", ["squared_hinge", "huberized_hinge"])
