@@ -38,4 +38,12 @@ def random_kernel(rng, views, hidden, activations, n_kernels=5, gain=0.7):
     return gl.DeepKernel(inputs, tuple(layers), {name: views.layout[name] for name in used}, scale=1.3)
 
 
+def approximated_kernel(rng, n_rows, n_landmarks):
+    """A kernel, views, and a map of the kernel that is visibly off on them."""
+    views = random_views(rng, n_rows)
+    kernel = random_kernel(rng, views, (4,), ["sinh", "exp"])
+    views = kernel.views(views)
+    return kernel, views, gl.DeepMapNetwork(kernel, n_landmarks=n_landmarks, random_state=0).fit(views)
+
+
 seeds = st.integers(0, 2**32 - 1)

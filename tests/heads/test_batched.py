@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 from gramless.errors import DataError
 from gramless.heads import Head, HuberizedHinge, SquaredHinge, fit_all_labels
+from tests.heads import problems
 from tests.oracles import heads as oracle
 
 AMPLE = 2**30
@@ -78,11 +79,7 @@ def test_the_huberized_hinge_reaches_the_optimum_of_its_dual(rng, C, width):
 
 
 @given(
-    seed=st.integers(0, 10**6),
-    n=st.integers(2, 25),
-    d=st.integers(1, 30),
-    C=st.floats(-4, 4).map(lambda e: 10.0**e),
-    width=st.none() | st.floats(-1, 2).map(lambda e: 10.0**e),
+    **problems.ANY,
     scale=st.sampled_from([1e-3, 1.0, 30.0]),
 )
 def test_the_duality_gap_is_as_small_as_promised(seed, n, d, C, width, scale):

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from gramless.errors import DataError
 from gramless.heads import Head, HuberizedHinge, SquaredHinge, fit_all_labels, fit_over_blocks, newton_totals
+from tests.heads import problems
 from tests.oracles import heads as oracle
 
 AMPLE = 2**30
@@ -115,11 +116,7 @@ def test_how_rows_are_cut_into_blocks_does_not_matter(data, seed, width):
 
 
 @given(
-    seed=st.integers(0, 10**6),
-    n=st.integers(2, 25),
-    d=st.integers(1, 30),
-    C=st.floats(-4, 4).map(lambda e: 10.0**e),
-    width=st.none() | st.floats(-1, 2).map(lambda e: 10.0**e),
+    **problems.ANY,
     scale=st.sampled_from([1e-3, 1.0]),
     dtype=st.sampled_from([np.float32, np.float64]),
 )

@@ -7,16 +7,13 @@ from sklearn.kernel_approximation import Nystroem
 
 import gramless as gl
 from gramless.metrics.approximation import pairwise_relative_error
-from tests.networks import random_kernel, random_views
+from tests.networks import approximated_kernel
 from tests.oracles import networks as oracle
 
 
 @pytest.fixture
 def network(rng):
-    views = random_views(rng, 60)
-    kernel = random_kernel(rng, views, (4,), ["sinh", "exp"])
-    views = kernel.views(views)
-    return kernel, views, gl.DeepMapNetwork(kernel, n_landmarks=10, random_state=0).fit(views)
+    return approximated_kernel(rng, 60, 10)
 
 
 def test_equals_the_definition(network):

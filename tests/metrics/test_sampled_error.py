@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from tests.networks import random_kernel, random_views
+from tests.networks import approximated_kernel
 
 
 @pytest.fixture(scope="module")
 def network():
-    rng = np.random.default_rng(1)
-    views = random_views(rng, 400)
-    kernel = random_kernel(rng, views, (4,), ["sinh", "exp"])
-    views = kernel.views(views)
-    return kernel, views, gl.DeepMapNetwork(kernel, n_landmarks=8, random_state=0).fit(views)
+    return approximated_kernel(np.random.default_rng(1), 400, 8)
 
 
 def test_all_samples_give_the_error_itself_and_no_interval(network):

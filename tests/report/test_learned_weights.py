@@ -12,7 +12,8 @@ import gramless as gl
 from gramless.errors import DataError
 from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Gaussian, Linear, Polynomial
 from gramless.network import Layer, ViewKernel, make_activation
-from gramless.report.learned_weights import input_shares, kernel_name, save_weights_figure, shares_by, weights_table
+from gramless.report.learned_weights import input_shares, kernel_name, shares_by, weights_table
+from gramless.report.learned_weights_figure import save_weights_figure
 from tests.networks import random_kernel, random_views, seeds
 
 FUNCTIONS = {"identity": lambda t: t, "tanh": np.tanh, "exp": np.exp, "sinh": np.sinh}

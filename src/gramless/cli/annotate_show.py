@@ -12,7 +12,8 @@ from gramless.atomic import write_atomically
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.report.annotation_tables import curve_table, facts_of, facts_table, keyword_columns
-from gramless.report.learned_weights import save_weights_figure, weights_table
+from gramless.report.learned_weights import weights_table
+from gramless.report.learned_weights_figure import save_weights_figure
 
 
 def show(

@@ -22,7 +22,7 @@ from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelN
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
-from gramless.estimators.labelling import learn_labelling
+from gramless.estimators.labelling import Labelling, learn_labelling
 from gramless.heads import (
     Head,
     HuberizedHinge,
@@ -289,8 +289,7 @@ class DeepMapClassifier(ViewsClassifier):
     def _decide(self, margins: np.ndarray) -> np.ndarray:
         if not self.labels_.multilabel:
             return self.labels_.decide(margins)
-        comparable = margins if self.calibration_ is None else self.calibration_.probabilities(margins)
-        return self.decision_.decide(comparable).astype(np.int64)
+        return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

@@ -18,6 +18,10 @@ class Labelling(NamedTuple):
     decision: Decision
     points: tuple[OperatingPoint, ...] | None = None  # that were compared
 
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """An indicator of the labels of every sample: (n, n_labels) bool."""
+        return self.decision.decide(scores if self.calibration is None else self.calibration.probabilities(scores))
+
 
 def learn_labelling(
     unseen_scores: Callable[[], np.ndarray],

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from gramless.budget import row_blocks
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
-from gramless.heads.newton import Design, Problem, solve
+from gramless.heads.newton import Design, Problem, solve, warn_if_unfinished
 from gramless.heads.svm import Head, Weights
 from gramless.progress import ProgressBar
 
@@ -61,13 +59,7 @@ def fit_all_labels(
             coefficients[labels] = w[:, :-1].cpu().numpy()
             intercepts[labels] = intercept_scaling * w[:, -1].cpu().numpy()
             n_iter, n_unfinished = max(n_iter, n_steps), n_unfinished + n_left
-    if n_unfinished:
-        warnings.warn(
-            f"{n_unfinished} of {signs.shape[1]} classifiers have not converged in {max_iter} Newton steps. Raise "
-            "max_iter or tolerance, lower C, or scale the features.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    warn_if_unfinished(n_unfinished, len(intercepts), f"{max_iter} Newton steps")
     return Head(coefficients, intercepts, n_iter)
 
 

@@ -41,7 +41,6 @@ a block's is found in the vectors' own type.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,13 +48,12 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from gramless.budget import row_blocks
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
-from gramless.heads.newton import Design, Problem
+from gramless.heads.newton import Design, Problem, warn_if_unfinished
 from gramless.heads.svm import Head
 
 HESSIANS_HELD = 3  # the sum so far, a block's, and the new sum
@@ -150,13 +148,7 @@ def fit_over_blocks(
         w, n_passes, n_left = _solve(totals, group, w, tolerance, max_iter)
         coefficients[group], intercepts[group] = w[:, :-1], w[:, -1]
         n_iter, n_unfinished = max(n_iter, n_passes), n_unfinished + n_left
-    if n_unfinished:
-        warnings.warn(
-            f"{n_unfinished} of {len(intercepts)} classifiers have not converged in {max_iter} passes over the data. "
-            "Raise max_iter or tolerance, lower C, or scale the features.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    warn_if_unfinished(n_unfinished, len(intercepts), f"{max_iter} passes over the data")
     return Head(coefficients, intercepts, n_iter)
 
 

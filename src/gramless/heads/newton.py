@@ -26,11 +26,13 @@ directions, which are but a proposal, are found in the vectors' own type.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from gramless.budget import row_blocks
@@ -107,6 +109,17 @@ class Problem:
 
     def losses(self, margins: Tensor) -> Tensor:
         return self.loss.value(margins, self.box).sum(1, keepdim=True)  # (n_labels, 1)
+
+
+def warn_if_unfinished(n_unfinished: int, n_labels: int, within: str) -> None:
+    """within : what was not enough, as "50 passes over the data"."""
+    if n_unfinished:
+        warnings.warn(
+            f"{n_unfinished} of {n_labels} classifiers have not converged in {within}. Raise max_iter or tolerance, "
+            "lower C, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def solve(

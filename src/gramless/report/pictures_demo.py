@@ -18,7 +18,7 @@ from gramless.features import HANDCRAFTED, LEARNED, FeatureCache
 from gramless.features.packages import needed
 from gramless.report.annotation_tables import figures_of
 from gramless.report.gallery import save_gallery
-from gramless.report.learned_weights import save_weights_figure
+from gramless.report.learned_weights_figure import save_weights_figure
 from gramless.report.threads import one_thread
 from gramless.storage import save
 

@@ -13,7 +13,7 @@ from gramless.report.reproduction import Row, Table, over_seeds
 from gramless.reproduce import baselines, discrimination, paper
 from gramless.reproduce.cells import Cell, Computed, Figures
 from gramless.reproduce.classifiers import Scores, balanced_on_map, squared_hinge_on_map
-from gramless.reproduce.keywords import best_scored, judged, most_gained
+from gramless.reproduce.keywords import judged, with_both_heads
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 
 TABLE = "comparison"
@@ -156,11 +156,7 @@ def _computation(laboratory: Laboratory, method: str, seed: int) -> Callable[[],
     def compute() -> Figures:
         if method == ANNOTATE:
             return {"ours": judged(_annotate(laboratory, seed), pictures)}
-        by_score, to_calibrate = scores()
-        return {
-            "paper": judged(best_scored(by_score, pictures), pictures),
-            "ours": judged(most_gained(to_calibrate, pictures, seed), pictures),
-        }
+        return with_both_heads(*scores(), pictures, seed)
 
     return compute
 

@@ -14,7 +14,7 @@ from gramless.reproduce.classifiers import (
     hinge_on_kernel,
     squared_hinge_on_map,
 )
-from gramless.reproduce.keywords import best_scored, judged, most_gained
+from gramless.reproduce.keywords import with_both_heads
 from gramless.reproduce.laboratory import Laboratory, Learning, MapSpec, NetworkSpec, Tuning
 
 TABLE = "discrimination"
@@ -73,10 +73,7 @@ def kernel_cell(laboratory: Laboratory, features: str, network: NetworkSpec) -> 
         pictures, gram = laboratory.collection, laboratory.gram(network)
         paper_scores = balanced_on_kernel(gram, pictures.labels, network.seed)
         our_scores = hinge_on_kernel(gram, pictures.labels)
-        return {
-            "paper": judged(best_scored(paper_scores, pictures), pictures),
-            "ours": judged(most_gained(our_scores, pictures, network.seed), pictures),
-        }
+        return with_both_heads(paper_scores, our_scores, pictures, network.seed)
 
     settings = {
         "model": kernel_model(network.learning, network.n_layers),
@@ -93,10 +90,7 @@ def map_cell(laboratory: Laboratory, features: str, spec: MapSpec) -> Cell:
         pictures, phi = laboratory.collection, laboratory.map(spec).phi
         paper_scores = balanced_on_map(phi, pictures.labels, spec.seed)
         our_scores = squared_hinge_on_map(phi, pictures.labels)
-        return {
-            "paper": judged(best_scored(paper_scores, pictures), pictures),
-            "ours": judged(most_gained(our_scores, pictures, spec.seed), pictures),
-        }
+        return with_both_heads(paper_scores, our_scores, pictures, spec.seed)
 
     settings = {
         "model": MAP_MODELS[spec.tuning],

@@ -8,8 +8,8 @@ from dataclasses import asdict
 import numpy as np
 import torch
 
-from gramless.estimators.operating_points import best_recall_weight, operating_points
-from gramless.heads import Calibration, TopGains, out_of_fold_scores
+from gramless.estimators.labelling import learn_labelling
+from gramless.heads import out_of_fold_scores
 from gramless.metrics import annotation_scores, top_k
 from gramless.reproduce.cells import Figures
 from gramless.reproduce.classifiers import Scores, signs_of
@@ -34,11 +34,18 @@ def most_gained(scores: Scores, pictures: Collection, seed: int) -> np.ndarray:
     signs = signs_of(pictures.labels[train])
     generator = torch.Generator().manual_seed(seed)
     unseen = out_of_fold_scores(lambda a, b: scores(train[a], train[b]), signs, min(N_FOLDS, len(train)), generator)
-    calibration = Calibration.learn(unseen, signs)
-    probabilities = calibration.probabilities(unseen)
-    weight = best_recall_weight(operating_points(probabilities, signs, N_KEYWORDS))
-    gains = TopGains.learn(probabilities, signs, N_KEYWORDS, weight)
-    return gains.decide(calibration.probabilities(scores(train, pictures.test)))
+    labelling = learn_labelling(
+        lambda: unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto", threshold="sign"
+    )
+    return labelling.decide(scores(train, pictures.test))
+
+
+def with_both_heads(paper_scores: Scores, our_scores: Scores, pictures: Collection, seed: int) -> Figures:
+    """How good the keywords are as the paper chooses them, and as this package does."""
+    return {
+        "paper": judged(best_scored(paper_scores, pictures), pictures),
+        "ours": judged(most_gained(our_scores, pictures, seed), pictures),
+    }
 
 
 def judged(chosen: np.ndarray, pictures: Collection) -> Figures:
