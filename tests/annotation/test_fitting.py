@@ -8,7 +8,8 @@ import pytest
 from safetensors import safe_open
 
 import gramless as gl
-from gramless.annotation import fit_annotator
+from gramless.annotation import fit_annotator, fitting
+from gramless.annotation.album import Album
 from gramless.datasets import Problem
 from gramless.errors import DataError
 from gramless.learning import trainer
@@ -35,6 +36,10 @@ def bits(annotator, folder: Path) -> tuple[dict, dict]:
 
 def checkpoints(folder: Path) -> list[Path]:
     return list(folder.glob("*.checkpoint"))
+
+
+def raise_interrupt(*arguments):
+    raise KeyboardInterrupt
 
 
 @pytest.fixture
@@ -126,7 +131,7 @@ def test_few_pictures_are_enough_for_a_model(scenes, labels, tmp_path):
 def test_stages_are_told(scenes, tmp_path):
     stages = []
     fit_annotator(scenes.train[:20], VIEWS, cache=scenes.cache(tmp_path), n_landmarks=12, tell=stages.append)
-    assert stages == ["learning visual words", "describing pictures", "learning keywords", "keeping an album"]
+    assert stages == ["learning visual words", "describing pictures", "making thumbnails", "learning keywords"]
 
 
 def test_an_interrupted_fit_continues_to_the_same_model(fitted, scenes, tmp_path, steps):
@@ -137,10 +142,34 @@ def test_an_interrupted_fit_continues_to_the_same_model(fitted, scenes, tmp_path
     steps.clear()
     continued = fit_annotator(scenes.train, VIEWS, cache=cache)
     n_continued = len(steps)
-    assert checkpoints(tmp_path / "cache") == []
     assert bits(continued.annotator, tmp_path) == bits(fitted.annotator, tmp_path)
+    continued.forget_checkpoint()
+    assert checkpoints(tmp_path / "cache") == []
     fit_annotator(scenes.train, VIEWS, cache=cache)
     assert len(steps) - n_continued == n_continued + INTERRUPTED_STEP - 1  # afresh, from the first step
+
+
+def test_what_was_learned_is_kept_until_it_is_to_be_forgotten(fitted, scenes, tmp_path, monkeypatch):
+    """Interrupted on the way from learning to a file, the next fit has nothing left to learn."""
+    cache = scenes.cache(tmp_path / "cache")
+    with monkeypatch.context() as patched:
+        patched.setattr(Album, "of", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fit_annotator(scenes.train, VIEWS, cache=cache)
+    monkeypatch.setattr(trainer, "_adam", lambda *arguments: pytest.fail("this was learned already"))
+    continued = fit_annotator(scenes.train, VIEWS, cache=cache)
+    assert bits(continued.annotator, tmp_path) == bits(fitted.annotator, tmp_path)
+    assert checkpoints(tmp_path / "cache") == [continued.checkpoint]
+    continued.forget_checkpoint()
+    continued.forget_checkpoint()
+    assert checkpoints(tmp_path / "cache") == []
+
+
+def test_thumbnails_are_made_before_anything_is_learned(scenes, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "make_thumbnail", raise_interrupt)
+    monkeypatch.setattr(trainer, "_adam", lambda *arguments: pytest.fail("too early"))
+    with pytest.raises(KeyboardInterrupt):
+        fit_annotator(scenes.train, VIEWS, cache=scenes.cache(tmp_path))
 
 
 def test_what_was_learned_of_other_pictures_is_not_continued(scenes, tmp_path, steps):
@@ -165,7 +194,9 @@ def test_a_seed_is_a_model(fitted, scenes, tmp_path):
 def test_without_a_cache_nothing_is_written(fitted, scenes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(scenes.features.parent.rglob("*"))
-    small = fit_annotator(scenes.train[:12], VIEWS).annotator
+    without_cache = fit_annotator(scenes.train[:12], VIEWS)
+    without_cache.forget_checkpoint()
+    small = without_cache.annotator
     assert list(tmp_path.iterdir()) == []
     assert sorted(scenes.features.parent.rglob("*")) == before
     with_cache = fit_annotator(scenes.train[:12], VIEWS, cache=scenes.cache(tmp_path / "cache")).annotator

@@ -145,6 +145,12 @@ def test_no_keywords_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_lies_beside_a_picture_without_keywords_is_no_problem(tmp_path):
+    (tmp_path / "sea.jpg.xmp").write_text("no xml")
+    assert write_sidecars([annotation(tmp_path / "sea.jpg"), annotation(tmp_path / "gone" / "sky.jpg")]) == ()
+    assert (tmp_path / "sea.jpg.xmp").read_text() == "no xml"
+
+
 @pytest.mark.parametrize(
     "start",
     [

@@ -12,8 +12,10 @@ import pytest
 
 import gramless
 from gramless.cli.annotate_fit import names_of_views
+from gramless.cli.problems import INTERRUPTED
 from gramless.datasets import read_annotated
 from gramless.datasets.scenes import KEYWORDS
+from gramless.learning import trainer
 from tests.cli.conftest import N_SCENES, call
 
 
@@ -22,8 +24,8 @@ def test_fit_says_what_it_does_and_what_came_out(studio):
     assert [line for line in stages.splitlines() if line.endswith("...")] == [
         "learning visual words ...",
         "describing pictures ...",
+        "making thumbnails ...",
         "learning keywords ...",
-        "keeping an album ...",
     ]
     told = (studio / "fit.out").read_text()
     assert re.search(rf"pictures +{N_SCENES}\b", told)
@@ -57,6 +59,23 @@ def test_a_folder_for_each_keyword_is_learned_from(studio, tmp_path):
     assert done.exit_code == 0, done.output
     assert gramless.load(tmp_path / "m").keywords == ("berg", "meer")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "in", "m"]
+
+
+def test_a_fit_that_is_interrupted_before_the_model_is_saved_learns_nothing_twice(studio, tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    model = tmp_path / "m"
+    fit = ("annotate", "fit", studio / "scenes", "--keywords", studio / "scenes/keywords.csv", "-o", model)
+    with monkeypatch.context() as patched:
+        patched.setattr("gramless.cli.annotate_fit.save", interrupt)
+        assert call(*fit, "--views", "Rgb").exit_code == INTERRUPTED
+    assert not model.exists()
+    monkeypatch.setattr(trainer, "_adam", lambda *arguments: pytest.fail("this was learned already"))
+    done = call(*fit, "--views", "Rgb")
+    assert done.exit_code == 0, done.output
+    assert model.exists()
+    assert not list(tmp_path.rglob("*.checkpoint"))
 
 
 def test_names_of_views():
@@ -113,6 +132,14 @@ def test_xmp_lies_beside_the_pictures_and_joins_what_is_there(model, photos):
     assert "scene-0001.jpg.xmp: is no XML" in done.stderr
     assert b"Grandmother" in sidecar.read_bytes()
     assert items[0].encode() in sidecar.read_bytes()
+
+
+def test_pictures_without_keywords_are_not_counted_as_failures(model, photos):
+    (photos / "scene-0001.jpg.xmp").write_text("no xml")
+    done = call("annotate", "predict", model, photos, "--to", "xmp", "--threshold", 1)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("0 pictures")
+    assert done.stderr == ""
 
 
 def test_evaluate_prints_the_measures_and_writes_them(studio, model, tmp_path):

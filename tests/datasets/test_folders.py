@@ -123,10 +123,16 @@ def test_nothing_usable_says_what_was_looked_for(read, tmp_path):
         read("c.jpg,sea\n", "a.jpg", "b.jpg")
     with pytest.raises(DataError, match=r"'c\.jpg' is in the keyword file, but there is no such picture"):
         read("c.jpg,sea\n", "a.jpg", "b.jpg")
+    with pytest.raises(DataError, match=r"holds 1 picture, but it has no keyword: looked in the names"):
+        read_annotated(put(tmp_path / "one", "a.jpg"), None)
     with pytest.raises(DataError, match="names of the folders"):
         read_annotated(tmp_path / "pictures", None)
-    put(tmp_path / "empty", "notes.txt")
-    with pytest.raises(DataError, match=r"no pictures in .*: looked for files with the suffixes bmp gif jpeg jpg"):
+    put(tmp_path / "empty", "notes.txt", "a.heic")
+    with pytest.raises(
+        DataError, match=r"no pictures in .*: looked for files with the suffixes .*avif .*bmp gif .*jpeg jpf jpg"
+    ):
+        read_annotated(tmp_path / "empty", None)
+    with pytest.raises(DataError, match=r"\*\.heic: 1 file left out: such pictures cannot be read, convert them"):
         read_annotated(tmp_path / "empty", None)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gramless.datasets import read_features, read_imageclef
+from gramless.datasets.imageclef import feature_files
 from gramless.errors import DataError
 
 GIST = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 2.5]])
@@ -65,6 +66,41 @@ def test_random_vectors_come_back(tmp_path, rng):
     read = read_features(path)
     assert read.dtype == np.float32
     np.testing.assert_array_equal(read.toarray(), vectors.astype(np.float32))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["text", "archive"])
+def test_the_first_vectors_are_read_without_those_after_them(tmp_path, rng, pack):
+    vectors = rng.standard_normal((50, 20)) * (rng.random((50, 20)) < 0.3)
+    path = tmp_path / ("x.feat.gz" if pack is gzip.compress else "x.feat")
+    path.write_bytes(pack(as_text(vectors).replace("\n", "\n\n").encode()))  # empty lines are no vectors
+    for most, n in ((1, 1), (7, 7), (50, 50), (51, 50)):
+        np.testing.assert_array_equal(read_features(path, most).toarray(), vectors[:n].astype(np.float32))
+    path.write_bytes(pack("\n".join([*as_text(vectors).splitlines()[:8], "no vector"]).encode()))
+    np.testing.assert_array_equal(read_features(path, 7).toarray(), vectors[:7].astype(np.float32))
+    with pytest.raises(DataError, match="line 9 holds something that is not a number"):
+        read_features(path, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("9 4\n0\n", "announces 9 vectors, but 1 came"), ("1 4\n0\n0\n", "1 vectors, but 2 came")]
+)
+def test_too_few_or_too_many_are_told_where_not_all_are_wanted(tmp_path, text, message):
+    path = tmp_path / "x.feat"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_features(path, 5)
+
+
+def test_files_of_features_by_their_descriptors(folder):
+    visual = folder / "feats_visual"
+    (visual / "webupv13_devel_visual_gist.feat-old").write_text("")
+    (visual / "webupv13_devel_visual_gist.features").write_text("")
+    (visual / "webupv13_devel_visual_colour.feat.zip").write_text("")
+    assert feature_files(folder, "devel") == {
+        "gist": visual / "webupv13_devel_visual_gist.feat.gz",
+        "sift_1000": visual / "webupv13_devel_visual_sift_1000.feat",
+    }
+    assert feature_files(folder, "train") == {}
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import os
 import unicodedata
 
 import pytest
+from PIL import Image
 
 from gramless.datasets import find_pictures
 from gramless.errors import DataError
+from gramless.features.pictures import FORMATS
 from tests.datasets.pictures import put
 
 
@@ -33,6 +35,24 @@ def test_files_that_are_named_are_taken_whatever_their_suffix(tmp_path):
     put(tmp_path, "a.heic", "b.jpg")
     found = find_pictures([tmp_path / "b.jpg", tmp_path / "a.heic", tmp_path / "b.jpg"])
     assert found.names == ["b.jpg", "a.heic"]
+
+
+def test_every_kind_of_picture_that_can_be_read_is_found(tmp_path):
+    suffixes = [suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS]
+    assert {".jpg", ".jfif", ".mpo", ".png", ".ppm", ".tiff"} <= {*suffixes}
+    put(tmp_path, *(f"a{suffix}" for suffix in suffixes))
+    found = find_pictures([tmp_path])
+    assert found.names == sorted(f"a{suffix}" for suffix in suffixes)
+    assert found.problems == []
+
+
+def test_pictures_of_other_kinds_are_counted(tmp_path):
+    put(tmp_path, "a.heic", "sub/b.HEIC", "c.nef", "d.jpg", ".hidden.heic", "keywords.csv", "d.jpg.xmp")
+    advice = "left out: such pictures cannot be read, convert them to JPEG"
+    found = find_pictures([tmp_path, tmp_path / "sub"])
+    assert found.names == ["d.jpg"]
+    assert found.problems == [("*.heic", f"2 files {advice}"), ("*.nef", f"1 file {advice}")]
+    assert find_pictures([tmp_path / "a.heic", tmp_path]).problems[0] == ("*.heic", f"1 file {advice}")
 
 
 def test_pictures_of_the_same_name_in_several_places_are_told_apart(tmp_path):

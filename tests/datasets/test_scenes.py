@@ -1,6 +1,5 @@
 """Drawn scenes: keywords that are true, pictures that vary, folders that are whole."""
 
-import builtins
 import csv
 import subprocess
 import sys
@@ -10,7 +9,8 @@ import numpy as np
 import pytest
 
 from gramless.datasets import draw_scene, read_annotated, scenes, write_scenes
-from gramless.errors import DataError, GramlessError
+from gramless.errors import DataError
+from gramless.packages import MissingPackageError
 
 N = 150
 
@@ -141,15 +141,8 @@ def test_nothing_of_the_callers_is_overwritten(tmp_path):
 
 
 def test_without_opencv_the_error_says_what_to_install(monkeypatch):
-    usual = builtins.__import__
-
-    def without(name, *arguments, **keywords):
-        if name == "cv2":
-            raise ImportError(name)
-        return usual(name, *arguments, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(GramlessError, match=r"pip install 'gramless\[pictures\]'"):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'gramless\[pictures\]'"):
         draw_scene(np.random.default_rng(0))
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramless.errors import DataError, GramlessError
+from gramless.errors import DataError
 from gramless.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures, Unreadable, read_picture
 from gramless.features import rows as rows_module
 from gramless.features.colour import colour_histograms
 from gramless.features.gist import gist
 from gramless.features.local import local_descriptors
 from gramless.features.workers import FEW
+from gramless.packages import MissingPackageError
 from tests.features import oracles
 from tests.features.samples import encoded, photo, photo_files
 
@@ -250,7 +251,7 @@ def test_words_that_are_missing():
 
 def test_a_missing_package_is_explained(features, monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(GramlessError, match=r"cv2.*pip install 'gramless\[pictures\]'"):
+    with pytest.raises(MissingPackageError, match=r"cv2.*pip install 'gramless\[pictures\]'"):
         features.describe([b""])
 
 

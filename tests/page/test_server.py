@@ -15,6 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
+from gramless.packages import MissingPackageError
 from gramless.page import ServeError, serve
 from tests.page.stand_in import RED, ColourModel
 
@@ -103,7 +104,7 @@ def test_a_missing_package_is_explained(package, monkeypatch):
     for module in [name for name in sys.modules if name.startswith("gramless.page.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ServeError, match=rf"{package}.*pip install 'gramless\[page\]'"):
+    with pytest.raises(MissingPackageError, match=rf"{package}.*pip install 'gramless\[page\]'"):
         serve(ColourModel())
 
 

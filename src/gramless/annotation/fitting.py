@@ -29,10 +29,16 @@ THUMBNAIL_SIDE = 160
 
 @dataclass(frozen=True, eq=False)
 class FittedAnnotator:
-    """The model, and what in the data could not be used."""
+    """The model, what in the data could not be used, and the file from which the same fit would continue."""
 
     annotator: Annotator
     problems: tuple[Problem, ...]
+    checkpoint: Path | None
+
+    def forget_checkpoint(self) -> None:
+        """Delete that file: the model has been saved, and nothing need be continued."""
+        if self.checkpoint is not None:
+            self.checkpoint.unlink(missing_ok=True)
 
 
 def fit_annotator(
@@ -46,8 +52,8 @@ def fit_annotator(
 ) -> FittedAnnotator:
     """Describe the pictures, learn a deep kernel of the descriptions, compile it, and learn every keyword on it.
 
-    With a cache, features are found there the next time, and learning continues where it was interrupted. `tell` is
-    called with the name of every stage as it begins.
+    With a cache, features are found there the next time, and learning continues where it was interrupted, until
+    `forget_checkpoint` is called. `tell` is called with the name of every stage as it begins.
     """
     check_learnable(pictures)
     tell("learning visual words")
@@ -59,14 +65,15 @@ def fit_annotator(
     if described.views is None:
         raise DataError(f"none of the {len(pictures)} pictures can be read. The first one {problems[0].reason}.")
     check_learnable(readable)
+    tell("making thumbnails")
+    thumbnails = _thumbnails(readable.paths)
     tell("learning keywords")
     run = _run(readable, described.views, seed)
     checkpoint = None if cache is None else cache.folder / f"learning-{run}.checkpoint"
     classifier = learn_keywords(described.views, readable.labels, n_landmarks, seed, checkpoint)
-    tell("keeping an album")
     phi = np.asarray(classifier.map_network_.transform(described.views))
-    album = Album.of(readable.names, readable.labels, phi, _thumbnails(readable.paths))
-    return FittedAnnotator(Annotator(features, classifier, readable.keywords, album), tuple(problems))
+    album = Album.of(readable.names, readable.labels, phi, thumbnails)
+    return FittedAnnotator(Annotator(features, classifier, readable.keywords, album), tuple(problems), checkpoint)
 
 
 def check_learnable(pictures: AnnotatedPictures) -> None:
@@ -85,7 +92,7 @@ def learn_keywords(
 ) -> DeepMapClassifier:
     """The classifier of an annotator, from described pictures and their labels (n, n_keywords).
 
-    checkpoint : a file that an interrupted run continues from; it is gone at the end
+    checkpoint : a file that the same run continues from, however far it came; the caller deletes it
     """
     learning = Supervised(max_samples=LEARNING_SAMPLES, checkpoint=None if checkpoint is None else str(checkpoint))
     classifier = DeepMapClassifier(
@@ -96,8 +103,6 @@ def learn_keywords(
         top_k=min(N_KEYWORDS, labels.shape[1]),
         random_state=seed,
     ).fit(views, labels)
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
     return classifier.set_params(learning=learning.without_checkpoint())
 
 

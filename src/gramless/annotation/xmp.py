@@ -67,9 +67,14 @@ def sidecar_of(picture: Path) -> Path:
 
 
 def write_sidecars(annotations: Iterable[Annotation]) -> tuple[SidecarProblem, ...]:
-    """Put the keywords of every picture into its sidecar; what could not be done is returned, and spoils no other."""
+    """Put the keywords of every picture into its sidecar; what could not be done is returned, and spoils no other.
+
+    The sidecar of a picture without keywords is not looked at.
+    """
     problems = []
     for annotation in annotations:
+        if not annotation.keywords:
+            continue
         sidecar = sidecar_of(annotation.path)
         try:
             add_to_sidecar(sidecar, annotation.keywords)

@@ -98,7 +98,9 @@ def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
 def _write_beside(annotations: Sequence[Annotation]) -> list[Problem]:
     failed = write_sidecars(annotations)
     n_with = sum(bool(annotation.keywords) for annotation in annotations)
-    typer.echo(f"{n_with - len(failed):,} pictures have their keywords beside them, in files that end in .xmp")
+    n_written = n_with - len(failed)
+    have = "picture has its keywords beside it" if n_written == 1 else "pictures have their keywords beside them"
+    typer.echo(f"{n_written:,} {have}, in files that end in .xmp")
     return [Problem(str(path), reason) for path, reason in failed]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -14,6 +13,7 @@ from gramless.atomic import write_atomically
 from gramless.cli.outputs import require_writable_folder
 from gramless.cli.pictures_demo import show_pictures_demo
 from gramless.cli.problems import INTERRUPTED, say, stop
+from gramless.packages import MissingPackageError, needed
 from gramless.progress import ProgressBar
 from gramless.report.demo import Step, run_demo
 from gramless.report.demo_result import DemoResult
@@ -40,9 +40,12 @@ def show_demo(
 
 
 def _show_digits_demo(out: Path, seed: int) -> None:
-    can_draw = find_spec("matplotlib") is not None
-    if not can_draw:
-        say("Matplotlib is missing, so there will be no picture. For one: pip install 'gramless[plots]'")
+    can_draw = True
+    try:
+        needed("matplotlib")
+    except MissingPackageError as error:
+        can_draw = False
+        say(f"There will be no picture: {error}")
     display = DemoDisplay(Console())
     try:
         with display:

@@ -31,7 +31,7 @@ def read_annotated(pictures: Path, keywords: Path | None) -> AnnotatedPictures:
 
     Names and keywords are compared in Unicode's composed form (NFC). Pictures without keywords are left out. They are
     listed in `problems`, and so are names in the keyword file that fit no picture or several, folders that may not be
-    read, and keywords that look like two spellings of one.
+    read, how many pictures are of a kind that cannot be, and keywords that look like two spellings of one.
     """
     if not os.path.isdir(pictures):
         raise DataError(f"{pictures} is not a folder, or may not be read. Give the folder that your pictures are in.")
@@ -104,7 +104,8 @@ def _nothing_usable(pictures: Path, n_pictures: int, source: str, problems: list
         details = "".join(f" {name}: {reason}." for name, reason in problems[:3])
         return f"no pictures in {pictures}: looked for files with the suffixes {suffixes}, in subfolders too.{details}"
     details = "".join(f" {name!r} {reason}." for name, reason in problems[:3])
+    holds = "1 picture, but it has no" if n_pictures == 1 else f"{n_pictures:,} pictures, but none of them has a"
     return (
-        f"{pictures} holds {n_pictures} pictures, but none of them has a keyword: looked in {source}.{details} "
+        f"{pictures} holds {holds} keyword: looked in {source}.{details} "
         "Give a keyword file with a row for each picture, or put the pictures into one folder for each keyword."
     )

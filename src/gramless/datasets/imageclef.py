@@ -29,20 +29,17 @@ def read_imageclef(folder: Path, part: Literal["devel", "test"]) -> AnnotatedVie
     - `*_<part>_visual_<descriptor>.feat` or `.feat.gz`: `read_features` says what they hold. `webupv13_devel_visual_
       gist.feat.gz` becomes the view "gist". Rows follow the identifiers.
 
-    The 250,000 pictures of the web ("train") have no concepts; `read_features` reads their descriptors.
+    The 250,000 pictures of the web ("train") have no concepts; `feature_files` finds their descriptors.
     """
     names = read_lines(_only_file(folder, f"{part}_iids.txt"))
     listed = read_lines(_only_file(folder, f"{part}_concepts.txt"))
     concepts = [line.split()[0] for line in listed if not line.startswith("#")]
     truth = _read_truth(_only_file(folder, f"{part}_gnd.txt"), names, set(concepts))
-    start = f"_{part}_visual_"
-    files: dict[str, Path] = {}
-    for path in sorted(folder.rglob(f"*{start}*.feat*")):  # an unpacked file comes before its archive
-        descriptor, _, packing = path.name.split(start, 1)[1].partition(".feat")
-        if packing in ("", ".gz"):
-            files.setdefault(descriptor, path)
+    files = feature_files(folder, part)
     if not files:
-        raise DataError(f"{folder} has no files *{start}<descriptor>.feat(.gz): no descriptors of the {part} pictures.")
+        raise DataError(
+            f"{folder} has no files *_{part}_visual_<descriptor>.feat(.gz): no descriptors of the {part} pictures."
+        )
     blocks = {descriptor: read_features(path) for descriptor, path in files.items()}
     for descriptor, block in blocks.items():
         if block.shape[0] != len(names):
@@ -50,11 +47,23 @@ def read_imageclef(folder: Path, part: Literal["devel", "test"]) -> AnnotatedVie
     return AnnotatedViews(Views(blocks), tuple(names), tuple(concepts), mark_keywords(truth, concepts))
 
 
-def read_features(path: Path) -> sparse.csr_array:
-    """The vectors (n, dimension) of a .feat or .feat.gz file, float32.
+def feature_files(folder: Path, part: Literal["devel", "test", "train"]) -> dict[str, Path]:
+    """The file of every descriptor, wherever it lies below the folder; an unpacked one rather than its archive."""
+    start = f"_{part}_visual_"
+    files: dict[str, Path] = {}
+    for path in sorted(folder.rglob(f"*{start}*.feat*")):  # an unpacked file comes before its archive
+        descriptor, _, packing = path.name.split(start, 1)[1].partition(".feat")
+        if packing in ("", ".gz"):
+            files.setdefault(descriptor, path)
+    return files
+
+
+def read_features(path: Path, most: int | None = None) -> sparse.csr_array:
+    """The vectors (n, dimension) of a .feat or .feat.gz file, float32; at most so many of the first.
 
     It is text. The first line is `n dimension`; each of the n lines after it is one vector, `count index value index
-    value ...`: how many entries are not zero, then each one's position, from 0, and value.
+    value ...`: how many entries are not zero, then each one's position, from 0, and value. Of a longer file nothing
+    after the last vector that is wanted is read.
     """
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
@@ -64,9 +73,12 @@ def read_features(path: Path) -> sparse.csr_array:
                     f"{path}: line 1 must say how many vectors follow and their dimension, as in '1000 480'."
                 )
             n, dimension = (int(number) for number in header)
+            n_wanted = n if most is None else min(n, most)
             starts, positions, values = [0], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
-            with ProgressBar(f"Reading {path.name}", n) as bar:
+            with ProgressBar(f"Reading {path.name}", n_wanted) as bar:
                 for number, line in enumerate(file, 2):
+                    if len(starts) - 1 == most:
+                        break
                     if line.strip():
                         where, what = _entries(path, number, line, dimension)
                         positions.append(where)
@@ -77,9 +89,9 @@ def read_features(path: Path) -> sparse.csr_array:
         raise DataError(f"{path} is damaged or cut off: {error}. Copy it again.") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-    if len(starts) - 1 != n:
+    if len(starts) - 1 != n_wanted:
         raise DataError(f"{path} announces {n} vectors, but {len(starts) - 1} came. It may be cut off: copy it again.")
-    return sparse.csr_array((np.concatenate(values), np.concatenate(positions), starts), shape=(n, dimension))
+    return sparse.csr_array((np.concatenate(values), np.concatenate(positions), starts), shape=(n_wanted, dimension))
 
 
 def _entries(path: Path, number: int, line: bytes, dimension: int) -> tuple[np.ndarray, np.ndarray]:

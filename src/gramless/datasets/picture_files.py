@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gramless.datasets.annotated import Problem
 from gramless.errors import DataError
 
-SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff"})
+SUFFIXES = frozenset(
+    {".apng", ".avif", ".avifs", ".bmp", ".gif", ".png", ".tif", ".tiff", ".webp"}
+    | {".jfif", ".jpe", ".jpeg", ".jpg", ".mpo"}
+    | {".j2c", ".j2k", ".jp2", ".jpc", ".jpf", ".jpx"}
+    | {".pbm", ".pfm", ".pgm", ".pnm", ".ppm"}
+)
+"""Of the formats that gramless.features reads. Where Pillow lacks one of them, its files are listed as unreadable."""
+OTHER_SUFFIXES = frozenset(
+    {".heic", ".heif", ".hif", ".jxl", ".psd", ".svg", ".tga"}
+    | {".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".pef", ".raf", ".raw", ".rw2", ".srw"}
+)
+"""Pictures too, of telephones and cameras for the most part, but not of those formats."""
 
 
 class FoundPictures(NamedTuple):
-    """Picture files, the names that people are shown, and the folders that may not be read."""
+    """Picture files, the names that people are shown, the folders that may not be read, and how many were left out."""
 
     paths: list[Path]
     names: list[str]
@@ -25,17 +37,23 @@ class FoundPictures(NamedTuple):
 def find_pictures(places: Sequence[Path]) -> FoundPictures:
     """The pictures at `places`, each a file or a folder that is searched with all its subfolders.
 
-    A file that is named is taken whatever its suffix; in folders, files with one of SUFFIXES are, and hidden files and
-    folders are passed over. Links to folders are followed, but every folder is searched once, so circles end. Pictures
-    come in the order of `places`, in a folder by name, each picture once. A picture's name is its path in its folder;
-    where that would call two pictures the same, all are named by their paths as given.
+    A file that is named is taken whatever its suffix. In folders, files with one of SUFFIXES are taken, those with one
+    of OTHER_SUFFIXES are counted in the problems, and hidden files and folders are passed over. Links to folders are
+    followed, but every folder is searched once, so circles end. Pictures come in the order of `places`, in a folder by
+    name, each picture once. A picture's name is its path in its folder; where that would call two pictures the same,
+    all are named by their paths as given.
     """
     problems: list[Problem] = []
     found: dict[Path, str] = {}
+    left_out: set[Path] = set()
     for place in places:
         if os.path.isdir(place):  # unlike Path.is_dir, False and no error where the way to it may not be searched
             for path in _search(place, problems):
-                found.setdefault(path, shown_name(path.relative_to(place)))
+                suffix = path.suffix.lower()
+                if suffix in SUFFIXES:
+                    found.setdefault(path, shown_name(path.relative_to(place)))
+                elif suffix in OTHER_SUFFIXES:
+                    left_out.add(path)
         elif os.path.exists(place):
             found.setdefault(place, shown_name(Path(place.name)))
         else:
@@ -43,7 +61,7 @@ def find_pictures(places: Sequence[Path]) -> FoundPictures:
     names = list(found.values())
     if len(set(names)) < len(names):
         names = [shown_name(path) for path in found]
-    return FoundPictures(list(found), names, problems)
+    return FoundPictures(list(found), names, problems + _counted(left_out - found.keys()))
 
 
 def shown_name(path: Path) -> str:
@@ -52,7 +70,7 @@ def shown_name(path: Path) -> str:
 
 
 def _search(top: Path, problems: list[Problem]) -> Iterator[Path]:
-    """Pictures below `top`: real folders first, then what links lead to and has not been searched yet."""
+    """Files below `top`: real folders first, then what links lead to and has not been searched yet."""
     searched: set[tuple[int, int]] = set()
     starts = [top]
     while starts:
@@ -65,10 +83,20 @@ def _search(top: Path, problems: list[Problem]) -> Iterator[Path]:
             inside = [Path(folder, name) for name in sorted(subfolders) if not name.startswith(".")]
             starts += [path for path in inside if path.is_symlink()]
             subfolders[:] = [path.name for path in inside if not path.is_symlink()]
-            for name in sorted(files):
-                if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
-                    yield Path(folder, name)
+            yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
 def _note(error: OSError, problems: list[Problem]) -> None:
     problems.append(Problem(shown_name(Path(error.filename)), f"this folder may not be read: {error.strerror}"))
+
+
+def _counted(left_out: Iterable[Path]) -> list[Problem]:
+    """How many files of every suffix were left out, and what to do about them."""
+    counts = Counter(path.suffix.lower() for path in left_out)
+    return [
+        Problem(
+            f"*{suffix}",
+            f"{'1 file' if n == 1 else f'{n:,} files'} left out: such pictures cannot be read, convert them to JPEG",
+        )
+        for suffix, n in sorted(counts.items())
+    ]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gramless.datasets.scene_colours import Colour, filtered
-from gramless.errors import GramlessError
+from gramless.packages import needed
 
 Points = Sequence[tuple[float, float]]
 
@@ -36,7 +35,7 @@ class Canvas:
     """
 
     def __init__(self, size: tuple[int, int], light: Light) -> None:
-        self._cv2 = opencv()
+        self._cv2 = needed("cv2")
         self._size = size
         self._unit = min(size) * OVERSAMPLING
         self.width, self.height = size[0] / min(size), size[1] / min(size)
@@ -126,12 +125,3 @@ def oval(x: float, y: float, across: float, down: float, turn: float = 0.0) -> P
 
 def _blend(below: np.ndarray, above: np.ndarray, amount: np.ndarray) -> np.ndarray:
     return (below + amount * (above.astype(np.float32) - below)).astype(np.uint8)
-
-
-def opencv() -> Any:
-    """OpenCV, or an error that says how to get it."""
-    try:
-        import cv2
-    except ImportError as error:
-        raise GramlessError("drawing scenes needs OpenCV: pip install 'gramless[pictures]'") from error
-    return cv2

@@ -19,9 +19,10 @@ import numpy as np
 
 from gramless.datasets import scene_landscapes as landscapes
 from gramless.datasets import scene_objects as objects
-from gramless.datasets.scene_canvas import Canvas, opencv
+from gramless.datasets.scene_canvas import Canvas
 from gramless.datasets.scene_colours import COLOUR_WORDS, brick_colour, colour_of
 from gramless.errors import DataError
+from gramless.packages import needed
 from gramless.progress import ProgressBar
 
 _Word = TypeVar("_Word", bound=str | None)
@@ -116,7 +117,7 @@ def write_scenes(folder: Path, n: int, seed: int) -> Path:
         raise DataError(f"{n} scenes were asked for: draw at least one.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"{folder} is there already, and is not an empty folder. Name a new one.")
-    cv2 = opencv()
+    cv2 = needed("cv2")
     folder.parent.mkdir(parents=True, exist_ok=True)
     table = StringIO()
     rows = csv.writer(table)

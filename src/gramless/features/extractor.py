@@ -14,10 +14,10 @@ from gramless.errors import DataError
 from gramless.features.cache import FeatureCache
 from gramless.features.histograms import Floats
 from gramless.features.names import HANDCRAFTED, LEARNED, check_names, vocabularies_of, words_of
-from gramless.features.packages import needed
 from gramless.features.pictures import Source
 from gramless.features.recipes import recipe
 from gramless.features.rows import Row, Unreadable, compute_rows
+from gramless.packages import needed
 from gramless.views import Views
 
 

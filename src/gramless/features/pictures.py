@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gramless.errors import DataError
-from gramless.features.packages import needed
+from gramless.packages import needed
 
 if TYPE_CHECKING:
     from PIL import Image as PillowImage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 
 from gramless.features.pictures import Source, read_picture
@@ -17,3 +18,8 @@ def make_thumbnail(source: Source, longest_side: int) -> bytes:
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "JPEG", quality=QUALITY, optimize=True)
     return file.getvalue()
+
+
+def data_uri(jpeg: bytes) -> str:
+    """A JPEG as the address of itself (RFC 2397), for pages that need no other file."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 from typing import Any
 
 from gramless.errors import GramlessError
 from gramless.features.pictures import PictureError
+from gramless.features.thumbnails import data_uri
 from gramless.page.model import NearPicture, PageModel, PictureLook
 from gramless.page.uploads import Upload
 
@@ -48,9 +48,5 @@ def _neighbour(picture: NearPicture) -> Answer:
         "name": picture.name,
         "similarity": float(picture.similarity),
         "keywords": list(picture.keywords),
-        "thumbnail": _data_uri(picture.thumbnail),
+        "thumbnail": data_uri(picture.thumbnail) if picture.thumbnail else "",
     }
-
-
-def _data_uri(jpeg: bytes) -> str:
-    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}" if jpeg else ""

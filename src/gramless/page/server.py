@@ -9,6 +9,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 
 from gramless.errors import GramlessError
+from gramless.packages import needed
 from gramless.page.limits import LIMITS, Limits
 from gramless.page.model import PageModel
 
@@ -24,15 +25,13 @@ class ServeError(GramlessError):
 
 def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, limits: Limits = LIMITS) -> None:
     """Serve the page for a model until Ctrl-C, and print its address. Port 0 takes any that is free."""
-    try:
-        import uvicorn
+    for package in ("fastapi", "python_multipart", "uvicorn"):
+        needed(package)
+    import uvicorn
 
-        from gramless.page.app import make_app
-        from gramless.page.security import LOCAL_HOSTS
-    except ModuleNotFoundError as error:
-        raise ServeError(
-            f"the page needs the package {error.name}, which is not installed: pip install 'gramless[page]'"
-        ) from error
+    from gramless.page.app import make_app
+    from gramless.page.security import LOCAL_HOSTS
+
     with _listen(host, port) as listener:
         address, port = listener.getsockname()[:2]
         is_local = ip_address(address).is_loopback

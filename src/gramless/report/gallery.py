@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ from dataclasses import dataclass
 from gramless.annotation.suggestions import Annotation
 from gramless.atomic import write_atomically
 from gramless.errors import DataError
-from gramless.features.packages import needed
 from gramless.features.pictures import PictureError
-from gramless.features.thumbnails import make_thumbnail
+from gramless.features.thumbnails import data_uri, make_thumbnail
+from gramless.packages import needed
 from gramless.progress import ProgressBar
 from gramless.report.pages import render
+from gramless.report.spread import spread_evenly
 
 THUMBNAIL_SIDE = 360  # twice the pixels of its place on the page, for screens with small ones
 MOST_PICTURES = 200  # about 5 MB; browsers get slow with pages much larger
@@ -75,12 +75,6 @@ def save_gallery(
     write_atomically(path, lambda file: file.write(page.encode("utf-8", "replace")))
 
 
-def spread_evenly(annotations: Sequence[Annotation], limit: int) -> list[Annotation]:
-    """At most `limit` of them, evenly spread: the first of a sorted collection would all look alike."""
-    n_shown = min(limit, len(annotations))
-    return [annotations[i * len(annotations) // n_shown] for i in range(n_shown)]
-
-
 def make_card(annotation: Annotation) -> Card:
     rows = tuple(
         KeywordRow(
@@ -93,9 +87,7 @@ def make_card(annotation: Annotation) -> Card:
     )
     thumbnail = reason = ""
     try:
-        thumbnail = (
-            "data:image/jpeg;base64," + base64.b64encode(make_thumbnail(annotation.path, THUMBNAIL_SIDE)).decode()
-        )
+        thumbnail = data_uri(make_thumbnail(annotation.path, THUMBNAIL_SIDE))
     except PictureError as error:
         reason = error.reason
     words = tuple(dict.fromkeys((*annotation.keywords, *(annotation.truth or ()))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from gramless.dkn import DeepKernel
-from gramless.features.packages import needed
+from gramless.packages import needed
 from gramless.report.figure_style import BLUE, INK, QUIET
 from gramless.report.learned_weights import ShareTable, percent, shares_by
 
@@ -26,7 +26,7 @@ DOTS_PER_INCH = 200
 
 def save_weights_figure(kernel: DeepKernel, file: BinaryIO) -> None:
     """Write the shares as PNG: a heat map of views by kernels, with bars for the sums of its rows and columns."""
-    needed("matplotlib", "'gramless[plots]'")
+    needed("matplotlib")
     from matplotlib import rc_context
 
     with rc_context(STYLE):

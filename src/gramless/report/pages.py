@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramless.features.packages import needed
+from gramless.packages import needed
 
 
 def render(template: str, **values: Any) -> str:

@@ -15,7 +15,7 @@ from gramless.atomic import write_atomically
 from gramless.datasets import AnnotatedPictures, read_annotated, write_scenes
 from gramless.errors import DataError
 from gramless.features import HANDCRAFTED, LEARNED, FeatureCache
-from gramless.features.packages import needed
+from gramless.packages import needed
 from gramless.report.annotation_tables import figures_of
 from gramless.report.gallery import save_gallery
 from gramless.report.learned_weights_figure import save_weights_figure
@@ -85,8 +85,10 @@ def run_pictures_demo(
     scenes = _scenes(files, sizes.n_scenes)
     learned, unseen = scenes[: sizes.n_learned], scenes[sizes.n_learned :]
     with one_thread(), threadpool_limits(1), closing(FeatureCache(files.cache)) as cache:  # k-means has its own threads
-        annotator = fit_annotator(learned, sizes.views, cache=cache, seed=files.seed, tell=tell).annotator
+        fitted = fit_annotator(learned, sizes.views, cache=cache, seed=files.seed, tell=tell)
+        annotator = fitted.annotator
         save(annotator, files.model)
+        fitted.forget_checkpoint()
         tell("judging it on unseen scenes")
         judgement = judge(annotator, unseen, cache=cache)
     tell("drawing the gallery")
