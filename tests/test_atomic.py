@@ -1,5 +1,8 @@
 """Written whole or not at all."""
 
+import os
+from unittest.mock import Mock
+
 import pytest
 
 from gramless.atomic import write_atomically
@@ -27,3 +30,15 @@ def test_a_new_file_is_whole_and_readable_by_others(tmp_path):
     write_atomically(path, lambda file: file.write(b"new"))
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o044 == 0o044
+
+
+def test_a_private_umask_is_kept_and_never_touched(tmp_path, monkeypatch):
+    """The umask is the whole process's: changed for a moment, it would be changed for files of other threads."""
+    path, before = tmp_path / "file", os.umask(0o077)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "umask", Mock(side_effect=AssertionError("other threads write files, too")))
+            write_atomically(path, lambda file: file.write(b"new"))
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600

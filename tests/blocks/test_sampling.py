@@ -20,6 +20,11 @@ def pieces(array, cuts):
     return [array[a:b] for a, b in pairwise(bounds) if b > a]
 
 
+def iter_of_parts(array, labels, cuts):
+    bounds = sorted({0, *cuts, len(array)})
+    return [Block(a, gl.Views(array[a:b]), labels[a:b]) for a, b in pairwise(bounds)]
+
+
 @given(
     seed=st.integers(0, 2**31),
     size=st.integers(1, 120),
@@ -75,6 +80,23 @@ def test_sparse_views_stay_sparse():
     drawn = gl.in_blocks(lambda: [{"words": matrix[:50]}, {"words": matrix[50:]}]).sample(20, 0)
     assert sparse.issparse(drawn.views["words"])
     np.testing.assert_array_equal(drawn.views["words"].toarray(), matrix[drawn.rows].toarray())
+
+
+@given(cuts=st.lists(st.integers(1, 99), max_size=8), several=st.booleans())
+def test_every_label_is_there_however_rows_are_cut(cuts, several):
+    array, labels = np.arange(100.0)[:, None], np.r_[np.zeros(90), 1, 1, 1, np.full(7, 2)].astype(int)
+    given = np.eye(3)[labels] if several else labels
+    parts = iter_of_parts(array, given, cuts)
+    drawn = reduce(add, [draw(20, 5, 100, of_each=2)(part) for part in parts]).sorted()
+    keys = row_keys(np.arange(100), 5)
+    expected = set(np.argsort(keys)[:20])
+    for label in range(3):
+        members = np.flatnonzero(labels == label)
+        expected |= set(members[np.argsort(keys[members])[:2]])
+    np.testing.assert_array_equal(drawn.rows, sorted(expected))
+    np.testing.assert_array_equal(drawn.labels, given[drawn.rows])
+    np.testing.assert_array_equal(drawn.views["view0"][:, 0], drawn.rows)
+    assert (np.bincount(labels[drawn.rows], minlength=3) >= 2).all()
 
 
 def test_no_rows_is_no_sample():

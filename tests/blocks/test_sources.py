@@ -1,12 +1,16 @@
 """The contract of blocks, for every source of them."""
 
+import sys
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 import gramless as gl
 from gramless.blocks import Block
+from gramless.packages import MissingPackageError
 from tests.contracts.blocks import LOCAL, SOURCES, iterator_function
 
 N, ROWS = 230, 64
@@ -129,10 +133,74 @@ def test_labels_must_be_as_many_as_samples(samples):
         gl.in_blocks(lambda: [views, views], labels).total(column_sums, "sums")
     with pytest.raises(gl.DataError, match="starts at row 0: it has 230 samples and 3 labels"):
         gl.in_blocks(lambda: [(views, [1, 2, 3])], True).total(column_sums, "sums")
+    too_many = gl.in_blocks(lambda: [views, views], np.zeros(3 * N))
+    with pytest.raises(gl.DataError, match="460 samples and 690 labels"):
+        too_many.total(column_sums, "sums")
+    with pytest.raises(gl.DataError, match="460 samples and 690 labels"):
+        list(too_many.blocks(300))
+
+
+@pytest.mark.parametrize("labels", [True, "label", 7])
+@pytest.mark.parametrize("source", ["in memory", "Dask"])
+def test_what_is_no_array_of_labels_is_refused(labels, source, samples):
+    import dask.array
+
+    views = samples[0] if source == "in memory" else {k: dask.array.from_array(v) for k, v in samples[0].items()}
+    with pytest.raises(gl.DataError, match=f"labels={labels}: give an array with one row for each sample"):
+        gl.in_blocks(views, labels)
+    with pytest.raises(gl.DataError, match="one row for each sample"):
+        gl.DeepMapClassifier().fit(gl.in_blocks(views), labels)
+
+
+def test_samples_with_labels_and_several_views_are_told_apart(samples):
+    views, labels = samples
+    indicator = np.column_stack([labels == 0, labels == 1])
+    with pytest.raises(
+        gl.DataError, match=r"starts at row 0: a pair came. Say labels=True .* or give two views as a list"
+    ):
+        gl.in_blocks(lambda: [(views["left"], indicator)]).total(column_sums, "sums")
+    with pytest.raises(gl.DataError, match="starts at row 0: a dict came, and not a pair"):
+        gl.in_blocks(lambda: [views], True).total(column_sums, "sums")
+    assert gl.in_blocks(lambda: [[views["left"], indicator]]).layout == {"view0": 5, "view1": 2}
+
+
+def test_views_keep_their_names_and_rows(samples):
+    views, labels = samples
+    blocks = gl.in_blocks(gl.Views(views), labels, rows=ROWS)
+    assert (blocks.layout, blocks.n_samples) == ({"left": 5, "right": 4}, N)
+    expected = np.concatenate([view.sum(0, dtype=np.float64) for view in views.values()])
+    np.testing.assert_allclose(blocks.total(column_sums, "sums"), expected)
+    with pytest.raises(gl.DataError, match="Give one or the other"):
+        gl.in_blocks(gl.Views(views["left"]), views={"left": slice(2)})
+
+
+def test_tables_and_sparse_matrices_in_memory(samples):
+    left, _ = samples[0].values()
+    for whole in (pd.DataFrame(left), sparse.coo_array(left), sparse.csc_array(left)):
+        blocks = gl.in_blocks({"left": whole}, sparse.coo_array(np.eye(N)[:, :2]))
+        np.testing.assert_allclose(blocks.total(column_sums, "sums"), left.sum(0), rtol=1e-5)
+        assert blocks.sample(N, 0).labels.shape == (N, 2)
+
+
+def test_columns_by_a_mask(samples):
+    left, _ = samples[0].values()
+    mask = np.array([True, False, True, True, False])
+    blocks = gl.in_blocks(left, views={"some": mask, "last": [-1]})
+    assert blocks.layout == {"some": 3, "last": 1}
+    np.testing.assert_allclose(blocks.total(column_sums, "sums"), left[:, [0, 2, 3, 4]].sum(0, dtype=np.float64))
+    with pytest.raises(gl.DataError, match="'far' asks for columns"):
+        gl.in_blocks(left, views={"far": [5]})
+
+
+def test_blocks_are_of_some_bytes_and_not_too_many_rows():
+    narrow, wide = np.zeros((70_000, 1), np.float32), np.zeros((70_000, 1_000), np.float32)
+    assert [len(block) for block in gl.in_blocks(narrow).blocks()] == [65_536, 70_000 - 65_536]
+    assert next(gl.in_blocks(wide).blocks()).stop == (32 << 20) // 4_000
 
 
 def test_what_is_no_data_is_refused(samples, tmp_path):
     views, _ = samples
+    da = pytest.importorskip("dask.array")
     (tmp_path / "text.parquet").write_text("no table")
     refused = [
         (lambda: gl.in_blocks({"left": views["left"], "right": views["right"][:9]}), "row counts differ"),
@@ -144,6 +212,9 @@ def test_what_is_no_data_is_refused(samples, tmp_path):
         (lambda: gl.in_blocks(tmp_path / "absent.parquet"), "cannot be read as Parquet"),
         (lambda: gl.in_blocks(list).layout, "no block came"),
         (lambda: gl.in_blocks(lambda: [views], rows=10), "come as they are"),
+        (lambda: gl.in_blocks(da.zeros((9, 3)), rows=10), "come as they are"),
+        (lambda: gl.in_blocks(np.zeros((0, 3))).sample(5, 0), "no samples"),
+        (lambda: gl.DeepKernelNetwork(learning=None).fit(gl.in_blocks(np.zeros((0, 3)))), "no samples"),
         (lambda: gl.in_blocks(views).sample(0, 0), "at least one row"),
     ]
     for make, reason in refused:
@@ -173,3 +244,10 @@ def test_what_was_changed_in_a_private_memory_map_stays(samples, tmp_path):
     private[3] = 9.0
     gl.in_blocks({"left": private}, labels, rows=50).total(column_sums, "sums")
     assert (private[3] == 9.0).all()
+
+
+@pytest.mark.parametrize("call", [gl.in_blocks, lambda path: gl.write_partitions(None, path)], ids=["read", "write"])
+def test_without_pyarrow_the_error_says_what_to_install(call, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match=r"package pyarrow, .*: pip install 'gramless\[scale\]'"):
+        call(tmp_path / "rows.parquet")

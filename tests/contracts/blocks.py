@@ -8,8 +8,6 @@ import zarr
 
 import gramless as gl
 
-NAMES = ("left", "right")
-
 
 def memory_maps(views, labels, folder, rows):
     arrays = {}
@@ -26,7 +24,7 @@ def in_memory(views, labels, folder, rows):
 def one_array(views, labels, folder, rows):
     widths = [view.shape[1] for view in views.values()]
     columns = {"left": slice(0, widths[0]), "right": list(range(widths[0], sum(widths)))}
-    return gl.in_blocks(np.hstack(list(views.values())), labels, views=columns, rows=rows)
+    return gl.in_blocks(np.hstack(list(views.values())), labels[:, None], views=columns, rows=rows)
 
 
 def hdf5(views, labels, folder, rows):
@@ -79,6 +77,15 @@ def dask_arrays(views, labels, folder, rows):
     return gl.in_blocks(arrays, dask.array.from_array(labels, chunks=rows))
 
 
-LOCAL = (memory_maps, in_memory, one_array, hdf5, zarr_arrays, parquet_columns, parquet_lists, iterator_function)
+LOCAL = (
+    memory_maps,
+    in_memory,
+    one_array,
+    hdf5,
+    zarr_arrays,
+    parquet_columns,
+    parquet_lists,
+    iterator_function,
+)
 SOURCES = (*LOCAL, dask_arrays)
 """Each makes blocks of about that many rows from views by name and labels, in a folder of its own."""

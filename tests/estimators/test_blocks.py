@@ -1,8 +1,10 @@
 """Estimators on data in blocks: what they do in memory, on all samples or on a sample of them."""
 
+import dask.array as da
 import h5py
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import gramless as gl
@@ -63,6 +65,10 @@ def test_arrays_of_hdf5_need_no_wrapping(samples, tmp_path):
         expected = model.predict(X)
         np.testing.assert_array_equal(np.asarray(model.predict(stored)), expected)
         np.testing.assert_array_equal(np.asarray(model.predict(joint)), expected)
+        del file["all"]
+        np.testing.assert_array_equal(
+            np.asarray(gl.DeepMapClassifier(n_landmarks=40, **SMALL).fit(file, y).predict(file)), expected
+        )
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 5.0}])
@@ -123,6 +129,39 @@ def test_a_class_that_the_sample_misses_is_learned(samples, monkeypatch):
     assert np.abs(model.head_.coefficients[2]).max() > 0
 
 
+def test_a_rare_class_is_learned_with_weights_of_the_network_too(samples, monkeypatch):
+    X, _ = samples
+    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    rare = np.zeros(N, dtype=int)
+    rare[np.setdiff1d(np.arange(N), gl.in_blocks(X).sample(200, seed).rows)[[0, 50, -1]]] = 1
+    X = {name: view + 3 * rare[:, None].astype(np.float32) for name, view in X.items()}
+    learning = gl.Supervised(n_steps=2)
+    model = gl.DeepMapClassifier(hidden=(4,), n_landmarks=40, learning=learning, C=1000.0, random_state=0)
+    assert (model.fit(gl.in_blocks(X, rare, rows=100)).predict(X) == rare).all()
+
+
+def test_passes_are_as_many_as_allowed(samples):
+    X, _ = samples
+    y = (np.arange(N) % 2).astype(int)
+    settings = {"n_landmarks": 40, "head": "huberized_hinge", "C": 100.0, **SMALL}
+    with pytest.warns(ConvergenceWarning, match="have not converged in 1 passes over the data. Raise max_iter"):
+        few = gl.DeepMapClassifier(max_iter=1, **settings).fit(gl.in_blocks(X, y, rows=300))
+    assert few.n_iter_ == 1
+
+
+def test_labels_may_be_a_column(samples):
+    X, y = samples
+    expected = gl.DeepMapClassifier(n_landmarks=20, **SMALL).fit(gl.in_blocks(X, y, rows=400))
+    for blocks in (
+        gl.in_blocks(X, y[:, None], rows=400),
+        gl.in_blocks(lambda: [(sampled(X, slice(a, a + 400)), y[a : a + 400, None]) for a in (0, 400, 800)], True),
+        gl.in_blocks({name: da.from_array(view, chunks=(400, 9)) for name, view in X.items()}, y[:, None]),
+    ):
+        model = gl.DeepMapClassifier(n_landmarks=20, **SMALL).fit(blocks)
+        np.testing.assert_allclose(model.head_.coefficients, expected.head_.coefficients, rtol=1e-4, atol=1e-6)
+
+
 def test_kept_vectors_change_nothing_and_leave_nothing(samples, tmp_path):
     X, y = samples
     scratch = tmp_path / "new" / "scratch"
@@ -163,20 +202,20 @@ def test_a_negative_number_outside_the_sample_is_found(samples, monkeypatch):
     gl.DeepMapClassifier(["gaussian"], n_landmarks=20, **SMALL).fit(gl.in_blocks(changed, y, rows=100))
 
 
-def test_what_cannot_be_is_refused_before_anything_is_read(samples):
-    X, _ = samples
+def test_what_cannot_be_is_refused_before_anything_is_read():
 
     def never():
         raise AssertionError("nothing should be read")
 
-    unread, kernel = gl.in_blocks(never, True), gl.DeepKernelNetwork(**SMALL)
+    unread, unlabelled, kernel = gl.in_blocks(never, True), gl.in_blocks(never), gl.DeepKernelNetwork(**SMALL)
     refused = [
         (lambda: gl.DeepMapClassifier(head="hinge", **SMALL).fit(unread), "squared_hinge"),
         (lambda: gl.DeepKernelClassifier(**SMALL).fit(unread), "Use DeepMapClassifier"),
         (lambda: gl.DeepMapNetwork(kernel, landmarks=[1, 2]).fit(unread), "give the landmarks as Views"),
         (lambda: gl.DeepKernelNetwork(**SMALL).fit(unread, labelled=[True]), "y = -1"),
-        (lambda: gl.DeepKernelNetwork(hidden=(4,)).fit(gl.in_blocks(X)), "requires y"),
-        (lambda: gl.DeepMapClassifier(**SMALL).fit(gl.in_blocks(X)), "requires y"),
+        (lambda: gl.DeepKernelNetwork(hidden=(4,)).fit(unlabelled), "requires y"),
+        (lambda: gl.DeepMapNetwork(gl.DeepKernelNetwork(hidden=(4,))).fit(unlabelled), "requires y"),
+        (lambda: gl.DeepMapClassifier(**SMALL).fit(unlabelled), "requires y"),
     ]
     for fit, reason in refused:
         with pytest.raises(ValueError, match=reason):

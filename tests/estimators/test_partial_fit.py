@@ -59,6 +59,30 @@ def test_classes_may_come_later_if_they_are_announced(samples):
         unannounced.partial_fit(part(X, slice(1300, N)), y[1300:])
 
 
+def test_other_classes_than_were_announced_are_refused(samples):
+    X, y = samples
+    model = gl.DeepMapClassifier(**SMALL).partial_fit(X, y, classes=[0, 1, 2]).partial_fit(X, y, classes=[2, 1, 0])
+    with pytest.raises(gl.DataError, match=r"classes=\[0, 1, 2, 3\] came, and \[0, 1, 2\] with the first block"):
+        model.partial_fit(X, y, classes=[0, 1, 2, 3])
+
+
+def test_classes_beside_an_indicator_are_its_columns(samples):
+    X, y = samples
+    Y = np.eye(3, dtype=int)[y]
+    with_classes, without = (
+        in_turn(gl.DeepMapClassifier(**SMALL), X, Y, **options) for options in ({"classes": [0, 1, 2]}, {})
+    )
+    np.testing.assert_array_equal(with_classes.predict(X), without.predict(X))
+
+
+def test_what_is_remembered_must_fit_into_the_budget(samples):
+    X, y = samples
+    Y = np.eye(20, dtype=int)[y + 3 * (np.arange(N) % 6)]
+    model = gl.DeepMapClassifier(memory_budget="9MB", **(SMALL | {"n_landmarks": 150}))
+    with pytest.raises(gl.MemoryBudgetError, match="remembering blocks of 20 labels on 150 features"):
+        model.partial_fit(X, Y)
+
+
 def test_fit_begins_anew(samples):
     X, y = samples
     model = in_turn(gl.DeepMapClassifier(**SMALL), X, y)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from gramless.errors import DataError
-from gramless.heads import Head, HuberizedHinge, SquaredHinge, fit_all_labels
+from gramless.heads import HuberizedHinge, SquaredHinge, fit_all_labels
 from tests.heads import problems
 from tests.oracles import heads as oracle
 
@@ -126,29 +126,6 @@ def test_rows_apart_in_memory_and_integer_signs_are_fine(rng):
     np.testing.assert_allclose(fit(spaced, signs.astype(int)).coefficients, fit(X, signs).coefficients, atol=1e-10)
 
 
-def test_a_start_saves_steps_and_changes_no_answer(rng):
-    X, signs = problem(rng)
-    cold = fit(X, signs, C=10.0, tolerance=1e-8)
-    again = fit(X, signs, C=10.0, start=cold)
-    assert again.n_iter == 1
-    np.testing.assert_array_equal(again.coefficients, cold.coefficients)
-    near = fit(X, signs, C=11.0, tolerance=1e-8, start=cold)
-    far = Head(rng.normal(size=cold.coefficients.shape), np.full(4, 3.0), 1)
-    for warm in (near, fit(X, signs, C=11.0, tolerance=1e-8, start=far)):
-        np.testing.assert_allclose(warm.margins(X), fit(X, signs, C=11.0, tolerance=1e-8).margins(X), atol=1e-5)
-    assert near.n_iter < cold.n_iter
-
-
-def test_the_constant_feature_may_have_another_size(rng):
-    X, signs = problem(rng)
-    head = fit(X, signs, intercept_scaling=20.0, tolerance=1e-9)
-    for label in range(4):
-        machine = LinearSVC(dual=False, intercept_scaling=20.0, tol=1e-10, max_iter=100_000).fit(X, signs[:, label])
-        np.testing.assert_allclose(head.margins(X)[:, label], machine.decision_function(X), atol=1e-3)
-    again = fit(X, signs, intercept_scaling=20.0, start=head)
-    np.testing.assert_allclose(again.intercepts, head.intercepts, rtol=1e-12)
-
-
 def test_a_label_without_positives_or_without_negatives_gets_its_constant_answer(rng):
     X, signs = problem(rng)
     alone = fit(X, signs[:, :1])
@@ -164,10 +141,9 @@ def test_one_sample_has_its_own_sign_as_constant_answer():
 
 
 @pytest.mark.parametrize("loss", [SquaredHinge(), HuberizedHinge(0.5)])
-@pytest.mark.parametrize("start", [None, Head(np.full((1, 2), 3.0), np.array([-2.0]), 1)])
-def test_samples_that_contradict_each_other_cancel(loss, start):
+def test_samples_that_contradict_each_other_cancel(loss):
     X = np.array([[1.0, 2.0], [1.0, 2.0], [-3.0, 0.1], [-3.0, 0.1]])
-    head = fit(X, np.array([[1.0], [-1.0], [1.0], [-1.0]]), loss, 5.0, start=start)
+    head = fit(X, np.array([[1.0], [-1.0], [1.0], [-1.0]]), loss, 5.0)
     np.testing.assert_allclose(head.margins(X), 0.0, atol=1e-2)
 
 
@@ -257,10 +233,6 @@ def test_what_cannot_be_says_what_came(rng):
         fit(X, signs, weights=WEIGHTS[:3])
     with pytest.raises(ValueError, match="each of the 4 labels needs two finite weights"):
         fit(X, signs, weights=[(1.0, -1.0)] * 4)
-    with pytest.raises(DataError, match=r"needs coefficients of shape \(4, 12\), got \(4, 11\)"):
-        fit(X, signs, start=Head(np.zeros((4, 11)), np.zeros(4), 1))
-    with pytest.raises(ValueError, match="intercept_scaling must be positive"):
-        fit(X, signs, intercept_scaling=0.0)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

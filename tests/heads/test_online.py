@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
-from gramless.errors import DataError
+from gramless.errors import DataError, MemoryBudgetError
 from gramless.heads import OnlineHead
 from gramless.storage import load, save
+
+AMPLE = 1 << 30
 
 
 def problem(rng, n=600, d=8, n_labels=2, noise=1.0, rate=0.3, dtype=np.float64):
@@ -30,7 +32,7 @@ def waves(rng, n):
 
 
 def started(X, signs, C=1.0, weights=None):
-    return OnlineHead.start(signs.shape[1], X.shape[1], C, weights or [(1.0, 1.0)] * signs.shape[1])
+    return OnlineHead.start(signs.shape[1], X.shape[1], C, weights or [(1.0, 1.0)] * signs.shape[1], budget=AMPLE)
 
 
 def seen(X, signs, n_blocks, **options):
@@ -205,6 +207,11 @@ def test_a_block_with_numbers_that_are_none_is_refused(rng, bad):
         online.update(X[300:], signs[300:])
 
 
+def test_more_than_the_budget_is_refused_before_anything_is_remembered():
+    with pytest.raises(MemoryBudgetError, match=r"remembering blocks of 100 labels .* needs 23\.3 MiB"):
+        OnlineHead.start(100, 100, 1.0, [(1.0, 1.0)] * 100, budget=20 << 20)
+
+
 def test_what_cannot_be_says_what_came(rng):
     X, signs = problem(rng)
     online = started(X, signs)
@@ -213,7 +220,7 @@ def test_what_cannot_be_says_what_came(rng):
             online.update(*block)
     for C in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="C must be positive and finite"):
-            OnlineHead.start(2, 8, C, [(1.0, 1.0)] * 2)
+            OnlineHead.start(2, 8, C, [(1.0, 1.0)] * 2, budget=AMPLE)
     for weights in ([(1.0, 1.0)], [(1.0, -1.0), (1.0, 1.0)]):
         with pytest.raises(ValueError, match="each of the 2 labels needs two finite weights"):
-            OnlineHead.start(2, 8, 1.0, weights)
+            OnlineHead.start(2, 8, 1.0, weights, budget=AMPLE)

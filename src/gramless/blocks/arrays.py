@@ -5,16 +5,19 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from gramless.blocks.block import Block, checked_block
-from gramless.blocks.local import LocalBlocks
+from gramless.blocks.local import LocalBlocks, files_of
 from gramless.errors import DataError
-from gramless.views import Columns, Layout, check_layout, is_multiview
+from gramless.views import Columns, Layout, Views, check_layout, is_multiview
 
 BLOCK_BYTES = 32 << 20  # of the features of one block
+MOST_ROWS = 65_536  # of one block, whose vectors may be a hundred times as wide as its features
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +40,7 @@ class ArrayBlocks(LocalBlocks):
         lengths = {name: array.shape[0] for name, array in arrays.items()}
         if len(set(lengths.values())) > 1:
             raise DataError(f"views must describe the same samples, but their row counts differ: {lengths}.")
-        if rows_at_once is not None and rows_at_once < 1:
-            raise ValueError(f"a block has at least one row, not {rows_at_once}.")
-        return cls(arrays, columns, rows_at_once or _suitable_rows(arrays), layout_of(arrays, columns))
+        return cls(arrays, columns, rows_at_once or _whole_chunks(arrays), layout_of(arrays, columns))
 
     @property
     def layout(self) -> Layout:
@@ -52,6 +53,10 @@ class ArrayBlocks(LocalBlocks):
     @property
     def has_labels(self) -> bool:
         return False
+
+    @property
+    def reads_from(self) -> tuple[Path, ...]:
+        return files_of(*self.arrays.values())
 
     def match(self, layout: Layout) -> Self:
         check_layout(self.layout, layout)
@@ -69,14 +74,17 @@ class ArrayBlocks(LocalBlocks):
 
 def named_arrays(data: Any, columns: Columns | None) -> dict[str, Any]:
     """Views by name, as Views names them."""
-    if isinstance(data, Mapping):
+    if isinstance(data, Views):
+        arrays = {name: data[name] for name in data.names}
+    elif isinstance(data, Mapping):
         arrays = {str(name): array for name, array in data.items()}
     elif is_multiview(data):
         arrays = {f"view{i}": array for i, array in enumerate(data)}
     else:
         arrays = {"view0": data}
-    if columns is not None and (isinstance(data, Mapping) or len(arrays) > 1):
+    if columns is not None and (isinstance(data, (Views, Mapping)) or len(arrays) > 1):
         raise DataError("views= cuts one array into views, but several arrays came. Give one or the other.")
+    arrays = {name: _by_rows(array) for name, array in arrays.items()}
     for name, array in arrays.items():
         if len(getattr(array, "shape", ())) != 2:
             raise DataError(
@@ -93,10 +101,21 @@ def layout_of(arrays: Mapping[str, Any], columns: Columns | None) -> Layout:
     if columns is None:
         return {name: int(array.shape[1]) for name, array in arrays.items()}
     (width,) = (int(array.shape[1]) for array in arrays.values())
-    return {
-        view: len(range(*chosen.indices(width))) if isinstance(chosen, slice) else len(chosen)
-        for view, chosen in columns.items()
-    }
+    return {view: _n_columns(view, chosen, width) for view, chosen in columns.items()}
+
+
+def _n_columns(view: str, chosen: Any, width: int) -> int:
+    try:
+        return int(np.empty((0, width))[:, chosen].shape[1])
+    except IndexError as error:
+        raise DataError(f"view {view!r} asks for columns {chosen!r} of {width}: {error}.") from error
+
+
+def _by_rows(array: Any) -> Any:
+    """What rows can be taken of: the numbers of a table, a sparse matrix by rows, and arrays as they are."""
+    if hasattr(array, "to_numpy"):
+        return array.to_numpy()
+    return array.tocsr() if sparse.issparse(array) else array
 
 
 def read_rows(array: Any, rows: slice) -> Any:
@@ -110,9 +129,13 @@ def read_rows(array: Any, rows: slice) -> Any:
     return copied
 
 
-def _suitable_rows(arrays: Mapping[str, Any]) -> int:
-    """As many rows as BLOCK_BYTES hold, in whole chunks where arrays are stored in chunks."""
-    row_bytes = sum(array.shape[1] * array.dtype.itemsize for array in arrays.values())
-    rows = max(1, BLOCK_BYTES // max(row_bytes, 1))
+def suitable_rows(row_bytes: int) -> int:
+    """Of a block: as many as BLOCK_BYTES hold, at most MOST_ROWS and at least one."""
+    return max(1, min(MOST_ROWS, BLOCK_BYTES // max(row_bytes, 1)))
+
+
+def _whole_chunks(arrays: Mapping[str, Any]) -> int:
+    """Rows that suit a block, in whole chunks where arrays are stored in chunks."""
+    rows = suitable_rows(sum(array.shape[1] * array.dtype.itemsize for array in arrays.values()))
     chunk = max((chunks[0] for array in arrays.values() if (chunks := getattr(array, "chunks", None))), default=1)
     return rows - rows % chunk if rows > chunk else rows

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramless.errors import DataError
 from gramless.views import Columns, Layout, Views
@@ -46,12 +49,37 @@ def checked_block(
     columns : with one array, those of each view
     layout : what the blocks before had, or what a fitted network knows
     """
-    try:
+    with told_with_place(start):
         views = Views(data, columns, first_row=start)
         if layout is not None:
             views = views.match(layout)
-        if labels is not None and len(labels) != len(views):
-            raise DataError(f"it has {len(views):,} samples and {len(labels):,} labels. Give one label for each.")
+        known = None if labels is None else label_array(labels)
+        if known is not None and len(known) != len(views):
+            raise DataError(f"it has {len(views):,} samples and {len(known):,} labels. Give one label for each.")
+    return Block(start, views, known)
+
+
+def with_rows(labels: Any) -> Any:
+    """Labels of all samples, in or out of memory, of which some rows can be taken."""
+    labels = labels.tocsr() if sparse.issparse(labels) else labels if hasattr(labels, "shape") else np.asarray(labels)
+    if not labels.shape:
+        raise DataError(
+            f"labels={labels!s}: give an array with one row for each sample. With the path of a Parquet file in_blocks "
+            "takes the names of label columns, and with an iterator of pairs True."
+        )
+    return labels
+
+
+def label_array(labels: Any) -> np.ndarray:
+    """Some rows of labels in memory: (n,), or (n, n_labels) with more than one column."""
+    found = labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
+    return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+
+
+@contextmanager
+def told_with_place(start: int) -> Iterator[None]:
+    """What is wrong with a block is told with the number of its first row."""
+    try:
+        yield
     except DataError as error:
         raise DataError(f"the block that starts at row {start:,}: {error}") from error
-    return Block(start, views, labels)

@@ -15,7 +15,7 @@ import torch
 
 from gramless.blocks.arrays import layout_of, named_arrays
 from gramless.blocks.base import Blocks, Statistic
-from gramless.blocks.block import Block, checked_block
+from gramless.blocks.block import Block, checked_block, label_array, with_rows
 from gramless.errors import DataError
 from gramless.progress import Waiting
 from gramless.views import Columns, Layout, check_layout
@@ -68,7 +68,7 @@ class DaskBlocks(Blocks):
 
     def with_labels(self, labels: Any) -> DaskBlocks:
         if not isinstance(labels, dask.array.Array):
-            labels = np.asarray(labels)
+            labels = label_array(with_rows(labels))
             if len(labels) != self.n_samples:
                 raise DataError(f"{self.n_samples:,} samples and {len(labels):,} labels came. Give one for each.")
             labels = dask.array.from_array(labels, chunks=(self.sizes, *labels.shape[1:]))

@@ -8,9 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Self
 
-import numpy as np
-
-from gramless.blocks.block import Block, checked_block
+from gramless.blocks.block import Block, checked_block, told_with_place
 from gramless.blocks.local import LocalBlocks
 from gramless.errors import DataError
 from gramless.views import Columns, Layout, check_layout
@@ -62,8 +60,16 @@ class IteratedBlocks(LocalBlocks):
                 yield block.from_row(first_row)
 
     def _checked(self, start: int, item: Any, layout: Layout | None) -> Block:
-        data, labels = item if self.labelled else (item, None)
-        return checked_block(start, data, None if labels is None else np.asarray(labels), self.columns, layout)
+        pair = isinstance(item, tuple) and len(item) == 2
+        with told_with_place(start):
+            if self.labelled and not pair:
+                raise DataError(f"a {type(item).__name__} came, and not a pair of samples and labels.")
+            if pair and not self.labelled:
+                raise DataError(
+                    "a pair came. Say labels=True if these are samples and their labels, or give two views as a list."
+                )
+        data, labels = item if pair else (item, None)
+        return checked_block(start, data, labels, self.columns, layout)
 
 
 class OnePass:

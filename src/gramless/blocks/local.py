@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from gramless.blocks.base import Blocks, Statistic
-from gramless.blocks.block import Block
+from gramless.blocks.block import Block, label_array, with_rows
 from gramless.errors import DataError
 from gramless.progress import ProgressBar, Waiting
 from gramless.views import Layout
@@ -25,6 +24,11 @@ class LocalBlocks(Blocks):
     @abstractmethod
     def blocks(self, first_row: int = 0) -> Iterator[Block]:
         """A pass over the samples from that row on."""
+
+    @property
+    def reads_from(self) -> tuple[Path, ...]:
+        """Files and folders that the samples are read from, as far as they are known; nothing may be written there."""
+        return ()
 
     def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
         sums: Statistic | None = None
@@ -39,7 +43,7 @@ class LocalBlocks(Blocks):
         return Rows(self, function, width, np.dtype(dtype), what)
 
     def with_labels(self, labels: Any) -> LabelledBlocks:
-        return LabelledBlocks(self, labels if hasattr(labels, "shape") else np.asarray(labels))
+        return LabelledBlocks(self, with_rows(labels))
 
     def shown(self, what: str, first_row: int = 0) -> Iterator[Block]:
         """A pass over the blocks that a progress bar shows."""
@@ -73,6 +77,10 @@ class LabelledBlocks(LocalBlocks):
     def has_labels(self) -> bool:
         return True
 
+    @property
+    def reads_from(self) -> tuple[Path, ...]:
+        return self.samples.reads_from + files_of(self.labels)
+
     def match(self, layout: Layout) -> Self:
         return replace(self, samples=self.samples.match(layout))
 
@@ -80,14 +88,15 @@ class LabelledBlocks(LocalBlocks):
         return self.samples.with_labels(labels)
 
     def blocks(self, first_row: int = 0) -> Iterator[Block]:
+        n_labels, stop = self.labels.shape[0], first_row
         for block in self.samples.blocks(first_row):
+            stop = block.stop
             found = self.labels[block.start : block.stop]
             if found.shape[0] < len(block):
-                raise DataError(
-                    f"more than {self.labels.shape[0]:,} samples and only that many labels came. Give one for each."
-                )
-            labels = found.toarray() if sparse.issparse(found) else np.asarray(found)
-            yield Block(block.start, block.views, labels)
+                raise DataError(f"more than {n_labels:,} samples and only that many labels came. Give one for each.")
+            yield Block(block.start, block.views, label_array(found))
+        if stop < n_labels:
+            raise DataError(f"{stop:,} samples and {n_labels:,} labels came. Give one label for each sample.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,10 @@ class Rows:
     @property
     def n_rows(self) -> int | None:
         return self.source.n_samples
+
+    @property
+    def reads_from(self) -> tuple[Path, ...]:
+        return self.source.reads_from
 
     def blocks(self, first_row: int = 0) -> Generator[np.ndarray]:
         """From that row on; each (n,) or (n, width)."""
@@ -133,6 +146,13 @@ class Rows:
     @property
     def shape(self) -> tuple[int, ...]:
         return (len(self),) if self.width is None else (len(self), self.width)
+
+
+def files_of(*arrays: Any) -> tuple[Path, ...]:
+    """Where memory maps and Zarr arrays on disk lie."""
+    files = (getattr(array, "filename", None) for array in arrays)
+    folders = (getattr(getattr(array, "store", None), "root", None) for array in arrays)
+    return tuple(Path(path) for path in (*files, *folders) if isinstance(path, (str, Path)))
 
 
 @contextmanager

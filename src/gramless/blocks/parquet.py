@@ -10,10 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramless.blocks.arrays import BLOCK_BYTES
-from gramless.blocks.block import Block, checked_block
+from gramless.blocks.arrays import suitable_rows
+from gramless.blocks.block import Block, checked_block, told_with_place
 from gramless.blocks.local import LocalBlocks
 from gramless.errors import DataError
+from gramless.packages import needed
 from gramless.views import Layout, check_layout
 
 ViewColumns = Mapping[str, Sequence[str]]
@@ -26,12 +27,14 @@ class ParquetBlocks(LocalBlocks):
 
     views : the columns of each view
     label_columns : the columns of the labels; one for classes, several for an indicator matrix
+    widths : how many features each column holds
     rows_at_once : at most so many rows make a block; it ends where a file or a row group of it ends
     """
 
     path: Path
     views: ViewColumns
     label_columns: tuple[str, ...]
+    widths: Mapping[str, int]
     rows_at_once: int
     chosen: Layout
 
@@ -45,9 +48,11 @@ class ParquetBlocks(LocalBlocks):
         for name in (*label_columns, *(name for names in views.values() for name in names)):
             if name not in schema.names:
                 raise DataError(f"{path} has no column {name!r}; its columns are {_listed(schema.names)}.")
-        widths = {view: sum(_width(path, schema, name) for name in names) for view, names in views.items()}
-        suitable = max(1, BLOCK_BYTES // (8 * sum(widths.values())))
-        return cls(path, views, label_columns, rows or suitable, widths)
+        if not all(views.values()):
+            raise DataError(f"{path} has no columns of features; its columns are {_listed(schema.names) or 'none'}.")
+        widths = {name: _width(path, schema, name) for names in views.values() for name in names}
+        layout = {view: sum(widths[name] for name in names) for view, names in views.items()}
+        return cls(path, views, label_columns, widths, rows or suitable_rows(8 * sum(layout.values())), layout)
 
     @property
     def layout(self) -> Layout:
@@ -60,6 +65,10 @@ class ParquetBlocks(LocalBlocks):
     @property
     def has_labels(self) -> bool:
         return bool(self.label_columns)
+
+    @property
+    def reads_from(self) -> tuple[Path, ...]:
+        return (self.path,)
 
     def match(self, layout: Layout) -> Self:
         check_layout(self.layout, layout)
@@ -79,17 +88,34 @@ class ParquetBlocks(LocalBlocks):
                 start += batch.num_rows
 
     def _block(self, start: int, batch: Any) -> Block:
-        read = {view: np.hstack([_numbers(batch.column(name)) for name in self.views[view]]) for view in self.chosen}
+        chosen = [(view, self.views[view]) for view in self.chosen]
+        with told_with_place(start):
+            read = {view: np.hstack([self._numbers(start, batch, name) for name in names]) for view, names in chosen}
         labels = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.label_columns]
         stacked = None if not labels else labels[0] if len(labels) == 1 else np.column_stack(labels)
         return checked_block(start, read, stacked, layout=self.chosen)
 
+    def _numbers(self, start: int, batch: Any, name: str) -> np.ndarray:
+        """(n, width); a null number becomes NaN, which is refused with its row, as a list of another length is here."""
+        from pyarrow import compute
+
+        column, width = batch.column(name), self.widths[name]
+        if not hasattr(column, "flatten"):  # numbers
+            return column.to_numpy(zero_copy_only=False)[:, None]
+        lengths = compute.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(lengths != width)
+        if len(wrong):
+            raise DataError(
+                f"column {name!r} has a list of {lengths[wrong[0]]:,} numbers at row {start + wrong[0]:,}, and one of "
+                f"{width:,} in its first row. All must be of one length: complete or drop those rows."
+            )
+        return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), width)
+
 
 def _dataset(path: Path) -> Any:
-    try:
-        from pyarrow import ArrowException, dataset
-    except ImportError as error:
-        raise ImportError("reading Parquet files needs pyarrow: pip install 'gramless[scale]'.") from error
+    needed("pyarrow")
+    from pyarrow import ArrowException, dataset
+
     try:
         return dataset.dataset(path, format="parquet")
     except (ArrowException, OSError) as error:
@@ -104,20 +130,13 @@ def _width(path: Path, schema: Any, name: str) -> int:
     if types.is_fixed_size_list(kind):
         return int(kind.list_size)
     if types.is_list(kind) or types.is_large_list(kind):
-        return len(_dataset(path).head(1, columns=[name]).column(name)[0])
+        found = _dataset(path).head(1, columns=[name]).column(name).to_pylist()
+        if not found or not found[0]:
+            raise DataError(f"column {name!r} of {path} has no list in its first row, so nobody knows their length.")
+        return len(found[0])
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return 1
     raise DataError(f"column {name!r} of {path} holds {kind}, and features are numbers or lists of numbers.")
-
-
-def _numbers(column: Any) -> np.ndarray:
-    """(n, width); what is null becomes NaN, which is refused with its row."""
-    if hasattr(column, "flatten"):  # lists
-        flat = column.flatten().to_numpy(zero_copy_only=False)
-        if len(flat) % len(column):
-            raise DataError(f"lists of {len(flat):,} numbers in {len(column):,} rows are not all of one length.")
-        return flat.reshape(len(column), -1)
-    return column.to_numpy(zero_copy_only=False)[:, None]
 
 
 def _listed(names: Sequence[str]) -> str:

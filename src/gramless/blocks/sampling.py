@@ -1,7 +1,8 @@
 """A uniform sample of rows in one pass, as a statistic that adds up over blocks.
 
 Every row has a random key, a hash of its number, and the rows with the smallest keys are the sample: uniform without
-replacement, like a reservoir. But a reservoir depends on the order in which rows come, and this does not.
+replacement, like a reservoir. But a reservoir depends on the order in which rows come, and this does not. On request
+the rows with the smallest keys of every label are added, so that rare ones are there too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Sample:
     """
 
     size: int  # rows that are wanted
+    of_each: int  # rows that every label is to have at least, if it has as many; the sample may be larger for it
     keys: np.ndarray  # (n,) uint64
     rows: np.ndarray  # (n,): their numbers
     parts: tuple[Block, ...]  # their samples, in the same order
@@ -46,6 +48,7 @@ class Sample:
     def __add__(self, other: Sample) -> Sample:
         both = Sample(
             self.size,
+            self.of_each,
             np.concatenate([self.keys, other.keys]),
             np.concatenate([self.rows, other.rows]),
             self.parts + other.parts,
@@ -56,23 +59,26 @@ class Sample:
         """The sample itself, in the order of the data."""
         chosen = self._thinned() if len(self) > self.size else self
         order = np.argsort(chosen.rows)
-        return Sample(self.size, chosen.keys[order], chosen.rows[order], (_taken(chosen, order),))
+        return self._of(chosen.keys[order], chosen.rows[order], _taken(chosen, order))
 
     def _thinned(self) -> Sample:
-        kept = np.sort(np.argpartition(self.keys, self.size - 1)[: self.size])
-        return Sample(self.size, self.keys[kept], self.rows[kept], (_taken(self, kept),))
+        kept = _smallest(self.keys, self.size, self.labels, self.of_each)
+        return self._of(self.keys[kept], self.rows[kept], _taken(self, kept))
+
+    def _of(self, keys: np.ndarray, rows: np.ndarray, part: Block) -> Sample:
+        return Sample(self.size, self.of_each, keys, rows, (part,))
 
 
-def draw(size: int, seed: int, n_samples: int | None) -> Callable[[Block], Sample]:
-    """What a block contributes to a sample of that size.
+def draw(size: int, seed: int, n_samples: int | None, of_each: int = 0) -> Callable[[Block], Sample]:
+    """What a block contributes to a sample of that size, and of at least so many rows with each label.
 
     Where the number of all samples is known, rows that stand no chance are left behind at once: size + SLACK sqrt(size)
     rows pass on average, and fewer than size with a probability of 1e-14.
     """
     if size < 1:
         raise ValueError(f"a sample has at least one row, not {size}.")
-    share = 1.0 if n_samples is None else min(1.0, (size + SLACK * size**0.5 + SLACK**2) / n_samples)
-    return partial(_contribution, size=size, seed=seed, limit=min(KEYS - 1, int(share * KEYS)))
+    share = 1.0 if n_samples is None else min(1.0, (size + SLACK * size**0.5 + SLACK**2) / max(n_samples, 1))
+    return partial(_contribution, size=size, seed=seed, limit=min(KEYS - 1, int(share * KEYS)), of_each=of_each)
 
 
 def row_keys(rows: np.ndarray, seed: int) -> np.ndarray:
@@ -89,15 +95,31 @@ def _mixed(numbers: np.ndarray, offset: np.uint64) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def _contribution(block: Block, *, size: int, seed: int, limit: int) -> Sample:
+def _contribution(block: Block, *, size: int, seed: int, limit: int, of_each: int) -> Sample:
     rows = np.arange(block.start, block.stop)
     keys = row_keys(rows, seed)
-    chosen = np.flatnonzero(keys <= np.uint64(limit))
-    if len(chosen) > size:
-        chosen = np.sort(chosen[np.argpartition(keys[chosen], size - 1)[:size]])
+    chosen = _smallest(keys, min(size, int((keys <= np.uint64(limit)).sum())), block.labels, of_each)
     # Rows by their numbers are copies, so the memory of the block is not held.
     part = Block(block.start, block.views[chosen], None if block.labels is None else block.labels[chosen])
-    return Sample(size, keys[chosen], rows[chosen], (part,))
+    return Sample(size, of_each, keys[chosen], rows[chosen], (part,))
+
+
+def _smallest(keys: np.ndarray, size: int, labels: np.ndarray | None, of_each: int) -> np.ndarray:
+    """Places, in order, of the smallest keys, and of the smallest of every label."""
+    kept = np.zeros(len(keys), dtype=bool)
+    kept[np.argsort(keys)[:size]] = True
+    if of_each and labels is not None:
+        for members in _with_each(labels):
+            kept[members[np.argsort(keys[members])[:of_each]]] = True
+    return np.flatnonzero(kept)
+
+
+def _with_each(labels: np.ndarray) -> list[np.ndarray]:
+    """The places of the samples with each label; classes (n,), or an indicator (n, n_labels)."""
+    if labels.ndim == 2:
+        return [np.flatnonzero(column > 0) for column in labels.T]
+    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def _taken(sample: Sample, order: np.ndarray) -> Block:

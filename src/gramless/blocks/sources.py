@@ -25,8 +25,10 @@ def in_blocks(
     labels : one row for each sample, in an array of any of these kinds; names of columns of a Parquet file; True where
         an iterator gives pairs of samples and labels
     views : with one array, the columns of each view, as slices or positions; of a Parquet file, as names
-    rows : of a block; by default as many as 32 MiB hold
+    rows : of a block; by default as many as 32 MiB hold, and at most 65,536
     """
+    if rows is not None and rows < 1:
+        raise ValueError(f"a block has at least one row, not {rows}.")
     if isinstance(data, Blocks):
         return data if labels is None else data.with_labels(labels)
     if isinstance(data, (str, Path)):
@@ -43,6 +45,8 @@ def in_blocks(
     if _first_package(data) == "dask":
         from gramless.blocks.dask_blocks import DaskBlocks
 
+        if rows is not None:
+            raise ValueError("rows= cuts arrays into blocks; Dask's partitions come as they are: rechunk them.")
         found = DaskBlocks.of(data, views)
     else:
         found = ArrayBlocks.of(data, views, rows)

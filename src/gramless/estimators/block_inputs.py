@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ def blocks_to_use(estimator: BaseEstimator, X: Any) -> Blocks | None:
         return X.match(estimator.layout_)
     if not lies_elsewhere(X):
         return None
-    one_array = not isinstance(X, (dict, list, tuple))
+    one_array = not isinstance(X, (Mapping, list, tuple))
     columns = estimator.views or side_by_side(estimator.layout_)
     return in_blocks(X, views=columns if one_array else None).match(estimator.layout_)
 

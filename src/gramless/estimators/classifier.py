@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramless.blocks import Blocks
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.deep_kernel_network import needs_nonnegative
+from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.heads import Head, Labels
 from gramless.views import Views
@@ -45,19 +46,23 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from samples and their labels, in memory or in blocks; these may bring their labels along."""
+        with fitted_in_one_step(self) as fresh:
+            fresh._fit_anything(X, y)
+        return self
+
+    def _fit_anything(self, X: Any, y: Any) -> None:
         blocks = blocks_to_fit(self, X, y)
         if y is None and not (blocks and blocks.has_labels):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         if blocks is not None:
             self.head_ = self._fit_blocks(blocks)
-            return self
+            return
         views = views_to_fit(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
         self.labels_, signs = Labels.of(y)
         self.classes_ = self.labels_.classes
         self.head_ = self._fit(views, y, signs)
-        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""

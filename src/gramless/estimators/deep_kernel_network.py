@@ -17,6 +17,7 @@ from gramless.dkn import DeepKernel, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_fit
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
 from gramless.kernels import Domain, make_kernel
@@ -113,9 +114,12 @@ class DeepKernelNetwork(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: its weights are learned "
                 "from labels. Pass y, or set learning=None to keep the weights as they are initialised."
             )
-        if blocks is not None:
-            return self._fit_sample(blocks, labelled)
-        views = views_to_fit(self, X)
+        with fitted_in_one_step(self) as fresh:
+            fresh._fit(X, y, labelled) if blocks is None else fresh._fit_sample(blocks, labelled)
+        return self
+
+    def _fit(self, X: Any, y: Any, labelled: Any) -> None:
+        views, settings = views_to_fit(self, X), make_learning(self.learning)
         generator = generator_from(self.random_state)
         sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
         inputs = self._inputs(views, sample, generator)
@@ -131,20 +135,18 @@ class DeepKernelNetwork(BaseEstimator):
             kernel = replace(kernel, layers=result.layers)
             self.learning_curve_ = result.curve
         self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
-        return self
 
     def sample_size(self) -> int:
         """Samples that fit looks at, at most; of data in blocks as many are drawn."""
         settings = make_learning(self.learning)
         return max(5 * SCALE_SAMPLES, settings.max_samples if settings is not None else 0)
 
-    def _fit_sample(self, blocks: Blocks, labelled: Any) -> Self:
+    def _fit_sample(self, blocks: Blocks, labelled: Any) -> None:
         if labelled is not None:
             raise ValueError("with data in blocks there is no mask: mark samples without a label by y = -1.")
         look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
-        self.fit(look.sample.views, look.sample.labels)
+        self._fit(look.sample.views, look.sample.labels, None)
         check_domains(self.kernel_, look)
-        return self
 
     def _initial_layers(self, n_kernels: int, generator: torch.Generator) -> tuple[Layer, ...]:
         widths = (n_kernels, *self.hidden, 1)

@@ -14,14 +14,16 @@ from sklearn.utils import check_consistent_length, check_random_state
 from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
 from gramless.dmn import CollapsedMap
-from gramless.errors import MemoryBudgetError
-from gramless.estimators.block_heads import BlockFit, coded_labels, kept_vectors, known_vectors
+from gramless.errors import DataError, MemoryBudgetError
+from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
+from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.labelling import Labelling, learn_labelling
 from gramless.heads import (
     Head,
@@ -77,10 +79,11 @@ class DeepMapClassifier(ViewsClassifier):
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     max_iter : int
-        Of the solver, per label.
+        Of the solver, per label; on data in blocks, passes over it.
     scratch : path or None
-        With data in blocks: a folder, on a cluster one that all workers see, where vectors of the training samples are
-        kept while the classifiers are fitted. None computes the vectors anew in each of a handful of passes.
+        With data in blocks: a folder, on a cluster one that all workers see. In a folder of their own within it,
+        vectors of the training samples are kept while the classifiers are fitted; after a stop the same fit continues
+        there. None computes the vectors anew in each of a handful of passes.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
@@ -194,13 +197,22 @@ class DeepMapClassifier(ViewsClassifier):
         classes : all that will come, with the first block; without it, and with several labels per sample, they are the
             first block's
         """
-        y = as_labels(y)
-        online = getattr(self, "online_", None) or self._first_block(views_to_fit(self, X), y, classes)
+        with fitted_in_one_step(self) as fresh:
+            fresh._fit_next(X, as_labels(y), classes)
+        return self
+
+    def _fit_next(self, X: Any, y: Any, classes: Any) -> None:
+        online = getattr(self, "online_", None)
+        if online is None:
+            online = self._first_block(views_to_fit(self, X), y, classes)
+        elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):
+            raise DataError(
+                f"classes={classes} came, and {self.classes_.tolist()} with the first block. Give the same, or none."
+            )
         views = views_to_use(self, X)
         check_consistent_length(views, y)
-        self.online_ = online.update(self._features(views), self.labels_.signs(y))
+        self.online_ = online.update(self._features(views), self.labels_.signs(y), max_iter=self.max_iter)
         self.head_ = self.online_.head
-        return self
 
     def _first_block(self, views: Views, y: Any, classes: Any) -> OnlineHead:
         if self.head != "squared_hinge" or isinstance(self.class_weight, str):
@@ -209,12 +221,13 @@ class DeepMapClassifier(ViewsClassifier):
                 "and cannot balance classes of which more are to come. Give weights by class, or None."
             )
         check_consistent_length(views, y)
-        self.labels_ = LabelCounts.of(y if classes is None else np.asarray(classes)).labels
+        self.labels_ = LabelCounts.of(y if classes is None or y.ndim == 2 else np.asarray(classes)).labels
         self.classes_ = self.labels_.classes
         signs = self.labels_.signs(y)
         self._fit(views, y, signs)
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-        return OnlineHead.start(signs.shape[1], self.map_network_.map_.n_components, self.C, weights)
+        budget = resolve_budget(self.memory_budget)
+        return OnlineHead.start(signs.shape[1], self.map_network_.map_.n_components, self.C, weights, budget=budget)
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
@@ -232,14 +245,12 @@ class DeepMapClassifier(ViewsClassifier):
         if self.head == "huberized_hinge":
             loss = HuberizedHinge(self._residual(views, self._features(views)))
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
-        fit = BlockFit(loss, self.labels_, look.labels, self.C * np.array(weights), resolve_budget(self.memory_budget))
+        sides, budget = self.C * np.array(weights), resolve_budget(self.memory_budget)
+        fit = BlockFit(loss, self.labels_, look.labels, sides, budget, self.max_iter)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)
         else:
-            width, kind = (y.shape[1], np.bool_) if self.labels_.multilabel else (None, np.int64)
-            codes = blocks.mapped(partial(coded_labels, self.labels_), width, kind, "labels")
-            with kept_vectors(self.map_network_.transform(blocks), codes, Path(self.scratch)) as kept:
-                head = fit.on_codes()(kept, known_vectors, start)
+            head = fit_on_kept_vectors(fit, blocks, self.map_network_.transform(blocks), start, Path(self.scratch))
         self.n_iter_ = head.n_iter
         return head
 

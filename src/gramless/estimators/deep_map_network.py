@@ -23,6 +23,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
 from gramless.tuning import TUNERS, LandmarkExactMap
@@ -113,8 +114,11 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Of data in blocks (in_blocks) a sample is drawn, in one pass; landmarks and all that fit settles come from it.
         """
         blocks = blocks_to_fit(self, X, y)
-        if blocks is not None:
-            return self._fit_sample(blocks)
+        with fitted_in_one_step(self) as fresh:
+            fresh._fit(X, y) if blocks is None else fresh._fit_sample(blocks)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
         kernel = self._fitted_kernel(views, y)
@@ -128,17 +132,17 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self.tuning is not None:
             self._tune(self.tuning, views, generator)
         self._n_features_out = self.map_.n_components
-        return self
 
-    def _fit_sample(self, blocks: Blocks) -> Self:
+    def _fit_sample(self, blocks: Blocks) -> None:
         if not (isinstance(self.landmarks, str) or is_multiview(self.landmarks)):
             raise ValueError("of data in blocks no rows are taken by their numbers: give the landmarks as Views.")
+        if get_tags(self).target_tags.required and not blocks.has_labels:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
-        self.fit(look.sample.views, look.sample.labels)
+        self._fit(look.sample.views, look.sample.labels)
         if self.landmark_indices_ is not None:
             self.landmark_indices_ = look.sample.rows[self.landmark_indices_]
         check_domains(self.kernel_, look)
-        return self
 
     def sample_size(self) -> int:
         """Samples that fit looks at, of data in blocks: enough for the kernel network, and to choose landmarks from."""
@@ -226,7 +230,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self.n_landmarks > len(views):
             warnings.warn(
                 f"n_landmarks={self.n_landmarks} is more than the {len(views)} samples; all of them become landmarks.",
-                stacklevel=4,
+                stacklevel=5,
             )
         n_landmarks = min(self.n_landmarks, len(views))
         select = SELECTORS[self.landmarks]

@@ -14,6 +14,8 @@ from gramless.dkn import DeepKernel
 from gramless.errors import DataError
 from gramless.heads import LabelCounts
 
+OF_EACH_LABEL = 5  # samples at least, if there are as many
+
 
 @dataclass(frozen=True, eq=False)
 class FirstLook:
@@ -29,8 +31,8 @@ class FirstLook:
 
 
 def first_look(blocks: Blocks, size: int, seed: int) -> FirstLook:
-    """One pass, which also finds the blocks that cannot be used; the sample has that size."""
-    drawing = draw(size, seed, blocks.n_samples)
+    """One pass, which also finds the blocks that cannot be used; the sample has that size, and some of each label."""
+    drawing = draw(size, seed, blocks.n_samples, OF_EACH_LABEL)
     look = blocks.total(partial(_look, drawing=drawing), "looking at all samples")
     return FirstLook(look.sample.sorted(), look.labels, look.negative)
 

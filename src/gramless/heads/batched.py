@@ -27,24 +27,21 @@ def fit_all_labels(
     weights: Weights,
     *,
     budget: int,
-    start: Head | None = None,
     tolerance: float = 1e-4,
     max_iter: int = 1000,
-    intercept_scaling: float = 1.0,
 ) -> Head:
     """Fit every column of signs; a label without a positive or without a negative gets its constant answer.
 
     phi : (n, d), float32 or float64, a tensor on any device or an array; signs : (n, n_labels), +1 or -1
     weights : per label, those of its negative and of its positive samples
     budget : bytes for all that is kept beside phi; as many labels are solved at a time as fit
-    start : the head of a like problem, to start from
     tolerance : a label has converged when the norm of its gradient is at most this share of that at w = 0, and its
         duality gap at most this share of its objective
     """
     phi = torch.as_tensor(phi).detach()
     sides = C * np.array(weights, dtype=float).reshape(-1, 2)
-    _check(phi, signs, C, sides, start, intercept_scaling)
-    design = Design(phi, intercept_scaling)
+    _check(phi, signs, C, sides)
+    design = Design(phi)
     coefficients = torch.zeros(signs.shape[1], phi.shape[1], dtype=phi.dtype).numpy()
     intercepts = signs[0].astype(coefficients.dtype)
     varied = np.flatnonzero(signs.min(0) != signs.max(0))
@@ -54,28 +51,17 @@ def fit_all_labels(
         for block in row_blocks(len(varied), float(BYTES_PER_NUMBER * sum(phi.shape)), budget):
             labels = varied[block]
             problem = Problem.of(design, loss, signs[:, labels].T, sides[labels])
-            w = design.exact(_stacked(start, labels, design))
-            w, n_steps, n_left = solve(problem, w, start is not None, tolerance, max_iter, progress)
+            w, n_steps, n_left = solve(problem, tolerance, max_iter, progress)
             coefficients[labels] = w[:, :-1].cpu().numpy()
-            intercepts[labels] = intercept_scaling * w[:, -1].cpu().numpy()
+            intercepts[labels] = w[:, -1].cpu().numpy()
             n_iter, n_unfinished = max(n_iter, n_steps), n_unfinished + n_left
     warn_if_unfinished(n_unfinished, len(intercepts), f"{max_iter} Newton steps")
     return Head(coefficients, intercepts, n_iter)
 
 
-def _stacked(start: Head | None, labels: np.ndarray, design: Design) -> np.ndarray:
-    if start is None:
-        return np.zeros((len(labels), design.phi.shape[1] + 1))
-    return np.column_stack([start.coefficients[labels], start.intercepts[labels] / design.constant])
-
-
-def _check(
-    phi: Tensor, signs: np.ndarray, C: float, sides: np.ndarray, start: Head | None, intercept_scaling: float
-) -> None:
+def _check(phi: Tensor, signs: np.ndarray, C: float, sides: np.ndarray) -> None:
     if not 0.0 < C < math.inf:
         raise ValueError(f"C must be positive and finite, got {C}: with C = 0 nothing is learned.")
-    if not 0.0 < intercept_scaling < math.inf:
-        raise ValueError(f"intercept_scaling must be positive and finite, got {intercept_scaling}.")
     if phi.dtype not in (torch.float32, torch.float64):
         raise TypeError(f"the vectors must be float32 or float64, got {phi.dtype}.")
     if phi.ndim != 2 or len(phi) != len(signs):
@@ -83,9 +69,4 @@ def _check(
     if len(sides) != signs.shape[1] or not ((sides >= 0.0) & (sides < math.inf)).all():
         raise ValueError(
             f"each of the {signs.shape[1]} labels needs two finite weights of at least 0, got {sides / C}."
-        )
-    if start is not None and start.coefficients.shape != (signs.shape[1], phi.shape[1]):
-        raise DataError(
-            f"a head to start from needs coefficients of shape {(signs.shape[1], phi.shape[1])}, "
-            f"got {start.coefficients.shape}."
         )

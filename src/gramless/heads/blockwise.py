@@ -106,7 +106,7 @@ def newton_totals(
     """
     phi = phi.detach() if isinstance(phi, Tensor) else torch.as_tensor(np.require(phi, requirements=["C", "W"]))
     _check(phi, signs, w, reach, sides)
-    design = Design(phi, 1.0)
+    design = Design(phi)
     problem = Problem.of(design, loss, signs.T, sides)
     margins = problem.signs * design.outputs(design.exact(w))
     around = design.exact(reach)[:, None]

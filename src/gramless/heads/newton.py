@@ -4,9 +4,9 @@ For every label with signs y and box C_i (C times the weight of the sample's sid
 
     minimise  P(w) = 1/2 |w|^2 + sum_i loss_i(y_i <w, x_i>),
 
-where x ends in a constant feature, intercept_scaling, whose weight makes the bias: LIBLINEAR's problem. Newton's method
-runs for all labels side by side: conjugate gradients find the direction, a line search how far to go, and labels that
-have converged leave. One product with the Hessian,
+where x ends in a constant feature 1 whose weight makes the bias: LIBLINEAR's problem. Newton's method runs for all
+labels side by side: conjugate gradients find the direction, a line search how far to go, and labels that have converged
+leave. One product with the Hessian,
 
     H v = v + X' (curvature * X v),
 
@@ -52,17 +52,16 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """X: the vectors with a constant feature behind, never written out."""
+    """X: the vectors with a constant feature 1 behind, never written out."""
 
     phi: Tensor  # (n, d)
-    constant: float
 
     def exact(self, array: np.ndarray) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(array, dtype=np.float64), device=self.phi.device)
 
     def outputs(self, w: Tensor) -> Tensor:
         """w X': (n_labels, n), in w's type."""
-        result = (self.constant * w[:, -1:]).repeat(1, len(self.phi))
+        result = w[:, -1:].repeat(1, len(self.phi))
         for rows, phi in self._blocks(w.dtype):
             result[:, rows].addmm_(w[:, :-1], phi.T)
         return result
@@ -70,14 +69,14 @@ class Design:
     def combine(self, a: Tensor, power: int = 1) -> Tensor:
         """a X, or a times the squares of X: (n_labels, d + 1), in a's type."""
         result = a.new_zeros(len(a), self.phi.shape[1] + 1)
-        result[:, -1] = self.constant**power * a.sum(1)
+        result[:, -1] = a.sum(1)
         for rows, phi in self._blocks(a.dtype, always=power > 1):
             result[:, :-1].addmm_(a[:, rows], phi if power == 1 else phi**power)
         return result
 
     def length(self) -> float:
         """Root mean square of |x|."""
-        return math.hypot(torch.linalg.vector_norm(self.phi).item() / math.sqrt(len(self.phi)), self.constant)
+        return math.hypot(torch.linalg.vector_norm(self.phi).item() / math.sqrt(len(self.phi)), 1.0)
 
     def _blocks(self, dtype: torch.dtype, always: bool = False) -> Iterator[tuple[slice, Tensor]]:
         whole = self.phi.dtype == dtype and not always
@@ -115,25 +114,21 @@ def warn_if_unfinished(n_unfinished: int, n_labels: int, within: str) -> None:
     """within : what was not enough, as "50 passes over the data"."""
     if n_unfinished:
         warnings.warn(
-            f"{n_unfinished} of {n_labels} classifiers have not converged in {within}. Raise max_iter or tolerance, "
-            "lower C, or scale the features.",
+            f"{n_unfinished} of {n_labels} classifiers have not converged in {within}. Raise max_iter, lower C, or "
+            "scale the features.",
             ConvergenceWarning,
             stacklevel=3,
         )
 
 
-def solve(
-    problem: Problem, w: Tensor, warm: bool, tolerance: float, max_iter: int, progress: ProgressBar
-) -> tuple[Tensor, int, int]:
+def solve(problem: Problem, tolerance: float, max_iter: int, progress: ProgressBar) -> tuple[Tensor, int, int]:
     """Weights (n_labels, d + 1), how many steps were taken, and how many labels have not converged."""
     design = problem.design
+    w, margins = problem.signs.new_zeros(len(problem.signs), design.phi.shape[1] + 1), torch.zeros_like(problem.signs)
     solved, active, n_steps = w.clone(), torch.arange(len(w), device=w.device), 0
-    margins = problem.signs * design.outputs(w)
-    nowhere = torch.zeros_like(margins)
-    weight = problem.loss.slope(nowhere, problem.box).abs().sum(1, keepdim=True) * design.length()
-    at_zero = torch.maximum(problem.pull(nowhere).norm(dim=1, keepdim=True), ROUNDING * weight)
-    if not warm:
-        problem = replace(problem, share=(FIRST_REACH / (at_zero * design.length())).clamp_max(1.0))
+    weight = problem.loss.slope(margins, problem.box).abs().sum(1, keepdim=True) * design.length()
+    at_zero = torch.maximum(problem.pull(margins).norm(dim=1, keepdim=True), ROUNDING * weight)
+    problem = replace(problem, share=(FIRST_REACH / (at_zero * design.length())).clamp_max(1.0))
     while True:
         problem, gradient, done = _advance(problem, w, margins, at_zero, tolerance)
         solved[active[done]] = w[done]

@@ -26,8 +26,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from gramless.budget import require
 from gramless.errors import DataError
-from gramless.heads.blockwise import NewtonTotals, fit_over_blocks, newton_totals
+from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.losses import SquaredHinge
 from gramless.heads.svm import Head, Weights
 
@@ -49,14 +50,24 @@ class OnlineHead:
     hessian: np.ndarray  # (L, d + 1, d + 1)
 
     @classmethod
-    def start(cls, n_labels: int, n_features: int, C: float, weights: Weights) -> Self:
-        """Before the first block; weights are, per label, those of its negative and of its positive samples."""
+    def start(cls, n_labels: int, n_features: int, C: float, weights: Weights, *, budget: int) -> Self:
+        """Before the first block.
+
+        weights : per label, those of its negative and of its positive samples
+        budget : bytes; what is remembered must fit, and as much again twice while a block is learned from
+        """
         if not 0.0 < C < math.inf:
             raise ValueError(f"C must be positive and finite, got {C}: with C = 0 nothing is learned.")
         sides = C * np.array(weights, dtype=float).reshape(-1, 2)
         if len(sides) != n_labels or not ((sides >= 0.0) & (sides < math.inf)).all():
             raise ValueError(f"each of the {n_labels} labels needs two finite weights of at least 0, got {weights}.")
         size = n_features + 1
+        require(
+            HESSIANS_HELD * 8.0 * n_labels * size**2,
+            budget,
+            what=f"remembering blocks of {n_labels:,} labels on {n_features:,} features",
+            remedy="Take fewer components, or raise memory_budget.",
+        )
         return cls(
             sides,
             np.zeros((n_labels, 2), dtype=np.int64),
@@ -73,8 +84,11 @@ class OnlineHead:
         only = np.sign(self.counts[:, 1] - self.counts[:, 0]).astype(float)
         return Head(np.where(varied, self.w[:, :-1], 0.0), np.where(varied[:, 0], self.w[:, -1], only), 1)
 
-    def update(self, phi: Any, signs: np.ndarray) -> Self:
-        """With one more block: phi (n, d), float32 or float64, an array or a tensor on any device; signs (n, L)."""
+    def update(self, phi: Any, signs: np.ndarray, *, max_iter: int = 50) -> Self:
+        """With one more block: phi (n, d), float32 or float64, an array or a tensor on any device; signs (n, L).
+
+        max_iter : most passes over the block
+        """
         signs = np.asarray(signs)
         n_labels, n_features = len(self.w), self.w.shape[1] - 1
         if signs.shape[1:] != (n_labels,) or tuple(phi.shape) != (len(signs), n_features):
@@ -93,6 +107,7 @@ class OnlineHead:
             Head(self.w[:, :-1], self.w[:, -1], 1),
             np.ones(n_labels, dtype=bool),
             budget=self.hessian.nbytes,  # as much again as is kept
+            max_iter=max_iter,
         )
         w = np.column_stack([fitted.coefficients, fitted.intercepts])
         block = of_block(w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))

@@ -1,6 +1,7 @@
 """Rows cut into blocks as a test wants them, and what other libraries find in the files that were written."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,8 @@ from gramless.blocks.sinks.npy import NpySink
 from gramless.blocks.sinks.parquet import ParquetSink
 from gramless.blocks.sinks.zarr import ZarrSink
 
-KINDS = [NpySink, ZarrSink, ParquetSink]
-SUFFIXES = [".npy", ".zarr", ".parquet"]
+SUFFIX = {NpySink: ".npy", ZarrSink: ".zarr", ParquetSink: ".parquet"}
+SUFFIXES = list(SUFFIX.values())
 
 
 @dataclass
@@ -29,6 +30,7 @@ class CutRows:
     failures: dict[int, BaseException] = field(default_factory=dict)
     computed: list[tuple[int, int]] = field(default_factory=list)
     what = "testing"
+    reads_from = ()
 
     @property
     def n_rows(self):
@@ -65,6 +67,28 @@ def random_values(shape, dtype, seed=0):
     if np.dtype(dtype).kind == "f":
         return rng.standard_normal(shape).astype(dtype)
     return rng.integers(0, 2 if np.dtype(dtype).kind == "b" else 1000, shape).astype(dtype)
+
+
+def values_of(form, n=300):
+    return random_values((n, *form.row_shape), form.dtype)
+
+
+def blocks_after(row, values, ends):
+    return [values[start:end] for start, end in pairwise([0, *ends]) if start >= row]
+
+
+def append_rest(sink, values, ends):
+    for block in blocks_after(sink.n_rows, values, ends):
+        sink.append(block)
+
+
+def written_in_one_go(kind, form, values, ends, folder):
+    folder.mkdir()
+    target = folder / f"rows{SUFFIX[kind]}"
+    with kind(folder / "partial", form) as sink:
+        append_rest(sink, values, ends)
+        sink.finish(target)
+    return bytes_of(target)
 
 
 def random_ends(n_rows, rng, longest=60):

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +9,18 @@ import pytest
 from gramless.blocks.sinks import base
 from gramless.blocks.sinks.base import RowForm
 from gramless.errors import DataError
-from tests.blocks.sinks.samples import KINDS, bytes_of, found_in, random_ends, random_values
+from tests.blocks.sinks.samples import (
+    SUFFIX,
+    SUFFIXES,
+    append_rest,
+    blocks_after,
+    bytes_of,
+    found_in,
+    random_ends,
+    random_values,
+    values_of,
+    written_in_one_go,
+)
 
 N = 300
 FORMS = [
@@ -23,18 +33,18 @@ FORMS = [
 ]
 VECTORS = FORMS[0]
 
-every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.suffix)
+every_kind = pytest.mark.parametrize("kind", SUFFIX, ids=SUFFIXES)
 every_form = pytest.mark.parametrize("form", FORMS, ids=lambda f: f"{f.dtype}-{f.width}-{f.n_rows}")
 
 
 @pytest.fixture
 def partial(tmp_path, kind):
-    return tmp_path / f"rows{kind.suffix}.partial"
+    return tmp_path / f"rows{SUFFIX[kind]}.partial"
 
 
 @pytest.fixture
 def target(tmp_path, kind):
-    return tmp_path / f"rows{kind.suffix}"
+    return tmp_path / f"rows{SUFFIX[kind]}"
 
 
 @pytest.fixture
@@ -46,28 +56,6 @@ def _never_by_itself(monkeypatch):
 def _after_every_block(monkeypatch):
     monkeypatch.setattr(base, "SYNC_SECONDS", 0.0)
     monkeypatch.setattr(base, "SYNC_SHARE", 0)
-
-
-def values_of(form, n=N):
-    return random_values((n, *form.row_shape), form.dtype)
-
-
-def blocks_after(row, values, ends):
-    return [values[start:end] for start, end in pairwise([0, *ends]) if start >= row]
-
-
-def append_rest(sink, values, ends):
-    for block in blocks_after(sink.n_rows, values, ends):
-        sink.append(block)
-
-
-def written_in_one_go(kind, form, values, ends, folder):
-    folder.mkdir()
-    target = folder / f"rows{kind.suffix}"
-    with kind(folder / "partial", form) as sink:
-        append_rest(sink, values, ends)
-        sink.finish(target)
-    return bytes_of(target)
 
 
 @every_kind
@@ -280,7 +268,7 @@ def test_rows_of_another_form_are_not_continued_and_not_touched(kind, other, par
 
 @every_kind
 def test_what_somebody_else_left_there_is_not_touched(kind, partial):
-    if kind.suffix == ".npy":
+    if SUFFIX[kind] == ".npy":
         partial.write_bytes(b"letters" * 100)
     else:
         partial.mkdir()

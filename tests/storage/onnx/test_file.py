@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import gramless as gl
 from gramless.annotation import Annotator
+from gramless.packages import MissingPackageError
 from gramless.storage.onnx import export_onnx, graph
 from tests.storage.onnx.exported import answers, run
 
@@ -164,6 +165,8 @@ def test_what_has_no_map_is_refused(data, network, tmp_path):
             export_onnx(model, tmp_path / "model.onnx")
     with pytest.raises(ValueError, match="rows_at_once=0"):
         export_onnx(network, tmp_path / "model.onnx", rows_at_once=0)
+    with pytest.raises(gl.DataError, match=r"there is no folder .*absent\. Make it"):
+        export_onnx(network, tmp_path / "absent" / "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +184,7 @@ def test_without_onnx_the_error_says_what_to_install(network, tmp_path, monkeypa
     for name in [name for name in sys.modules if name.startswith("gramless.storage.onnx.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(gl.GramlessError, match=r"pip install 'gramless\[onnx\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'gramless\[onnx\]'"):
         export_onnx(network, tmp_path / "model.onnx")
 
 

@@ -144,6 +144,13 @@ def test_classes_that_no_file_can_hold_are_refused(X, tmp_path):
     classifier.classes_ = classifier.labels_.classes
     with pytest.raises(gl.GramlessError, match="classes of type object cannot be exported"):
         answers(classifier, X, tmp_path)
+    for largest in (2**63 - 1, 2**63):
+        classifier = gl.DeepMapClassifier(**SMALL).fit(X, np.array([1, largest], dtype=np.uint64)[np.arange(N) % 2])
+        if largest == 2**63 - 1:
+            np.testing.assert_array_equal(answers(classifier, X, tmp_path)["classes"], classifier.predict(X))
+        else:
+            with pytest.raises(gl.GramlessError, match=f"the class {largest} cannot be exported"):
+                answers(classifier, X, tmp_path)
 
 
 def test_float64_and_sparse_training_data(X, rng, tmp_path):

@@ -54,7 +54,6 @@ class Sink(ABC):
     partial : the name while it grows
     """
 
-    suffix: ClassVar[str]
     reader: ClassVar[str]  # what reads it, complete or not
 
     def __init__(self, partial: Path, form: RowForm) -> None:

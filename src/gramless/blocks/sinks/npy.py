@@ -21,7 +21,6 @@ class NpySink(Sink):
     leaves room for the largest number of rows, and lie in one sector of the disk, so that a header is never half new.
     """
 
-    suffix = ".npy"
     reader = "np.load"
 
     def __init__(self, partial: Path, form: RowForm) -> None:

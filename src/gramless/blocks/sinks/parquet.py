@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +28,6 @@ class ParquetSink(Sink):
     up to 64 TiB.
     """
 
-    suffix = ".parquet"
     reader = "pyarrow.dataset.dataset"
 
     def __init__(self, partial: Path, form: RowForm) -> None:
@@ -53,7 +53,7 @@ class ParquetSink(Sink):
 
     @classmethod
     def could_have_written(cls, target: Path) -> bool:
-        return target.is_dir() and all(is_part(entry) for entry in target.iterdir())
+        return target.is_dir() and all(is_part(entry) and _holds_rows(entry) for entry in target.iterdir())
 
     def _make(self) -> None:
         self.partial.mkdir(exist_ok=True)
@@ -143,4 +143,12 @@ def _told(schema: Any) -> str:
 
 
 def is_part(entry: Path) -> bool:
-    return entry.name.startswith("part-") and entry.name.endswith(".parquet") and entry.is_file()
+    return re.fullmatch(r"part-\d{6,}\.parquet", entry.name) is not None and entry.is_file()
+
+
+def _holds_rows(part: Path) -> bool:
+    try:
+        names = pq.read_schema(part).names
+    except (OSError, pa.ArrowException):
+        return False
+    return names in (["vectors"], ["values"])

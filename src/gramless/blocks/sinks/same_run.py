@@ -13,22 +13,32 @@ from gramless.blocks.sinks.base import Sink, another_run
 if TYPE_CHECKING:
     from gramless.blocks.local import Rows
 
-LOOKED_AT = 256  # rows, at either end
+LOOKED_AT = 256  # rows, at each place
+PLACES = 6  # at the ends and evenly between
 TOLERANCE = 1e-4  # of the largest number: another machine may round differently
 
 
 def require_same_run(rows: Rows, sink: Sink) -> None:
-    """Compute the first and the last rows of the sink anew; an error that says what differs, if they do not agree."""
+    """Compute rows at a few places of the sink anew; an error that says what differs, if they do not agree.
+
+    Data that was changed between these places alone is not noticed.
+    """
     n = sink.n_rows
     if rows.n_rows is not None and n > rows.n_rows:
         raise another_run(sink.partial, f"it holds {n:,} rows, and only {rows.n_rows:,} are to be written")
-    for first, last in sorted({(0, min(n, LOOKED_AT)), (max(0, n - LOOKED_AT), n)}):
+    for first in places_in(max(1, n - LOOKED_AT + 1)):
+        last = min(n, first + LOOKED_AT)
         there, now = sink.read(first, last), _computed(rows, first, last)
         if len(now) < len(there):
             raise another_run(
                 sink.partial, f"it holds {n:,} rows, and now there are only {first + len(now):,} to be written"
             )
         require_same_rows(sink.partial, first, there, now)
+
+
+def places_in(n: int) -> list[int]:
+    """Numbers below n to be looked at: the first, the last, and some evenly between."""
+    return sorted({round(i * (n - 1) / (PLACES - 1)) for i in range(PLACES)})
 
 
 def require_same_rows(partial: Path, first: int, there: np.ndarray, now: np.ndarray) -> None:

@@ -14,6 +14,7 @@ from gramless.blocks.sinks.base import RowForm, Sink
 from gramless.blocks.sinks.same_run import require_same_run
 from gramless.budget import readable
 from gramless.errors import DataError, GramlessError
+from gramless.packages import needed
 
 if TYPE_CHECKING:
     from gramless.blocks.local import Rows
@@ -33,10 +34,11 @@ def write_rows(rows: Rows, path: Path) -> Path:
     its complete blocks, readable; the same call continues after them, and the result is the same as without the stop.
     """
     kind = _kind(path)
-    target = path.resolve() if path.is_symlink() else path
+    target = place_of(path)
     if rows.dtype.kind not in "biuf":
         raise DataError(f"rows of {rows.dtype} came, and {path} can hold numbers only. Write numbers, as of classes.")
-    _check_place(kind, target)
+    _check_sources(rows, target)
+    check_place(kind, target)
     partial = target.with_name(f"{target.name}.partial")
     with _disk_trouble(partial):
         sink = kind(partial, RowForm(rows.width, rows.dtype, rows.n_rows))
@@ -66,28 +68,33 @@ def _fill(sink: Sink, rows: Rows) -> None:
 
 
 def _kind(path: Path) -> type[Sink]:
-    try:
-        if path.suffix == ".npy":
-            from gramless.blocks.sinks.npy import NpySink
+    if path.suffix == ".npy":
+        from gramless.blocks.sinks.npy import NpySink
 
-            return NpySink
-        if path.suffix == ".zarr":
-            from gramless.blocks.sinks.zarr import ZarrSink
+        return NpySink
+    if path.suffix == ".zarr":
+        needed("zarr")
+        from gramless.blocks.sinks.zarr import ZarrSink
 
-            return ZarrSink
-        if path.suffix == ".parquet":
-            from gramless.blocks.sinks.parquet import ParquetSink
+        return ZarrSink
+    if path.suffix == ".parquet":
+        needed("pyarrow")
+        from gramless.blocks.sinks.parquet import ParquetSink
 
-            return ParquetSink
-    except ImportError as error:
-        raise ImportError(f"writing {path.suffix} needs {error.name}: pip install 'gramless[scale]'.") from error
+        return ParquetSink
     raise DataError(
         f"{path} does not say what to write by how it ends. Choose .npy (an array file), .zarr (a Zarr array) or "
         ".parquet (a folder of Parquet files)."
     )
 
 
-def _check_place(kind: type[Sink], path: Path) -> None:
+def place_of(path: Path) -> Path:
+    """Where a path leads to: what is written replaces what a link points to, not the link."""
+    return path.resolve() if path.is_symlink() else path
+
+
+def check_place(kind: type[Sink], path: Path) -> None:
+    """Whether rows can be written there, and whatever is there may be replaced by them."""
     if not path.parent.is_dir():
         raise DataError(f"there is no folder {path.parent}. Make it, or check the path.")
     if not os.access(path.parent, os.W_OK):
@@ -99,14 +106,21 @@ def _check_place(kind: type[Sink], path: Path) -> None:
         )
 
 
+def _check_sources(rows: Rows, path: Path) -> None:
+    target = path.resolve()
+    for source in (source.resolve() for source in rows.reads_from):
+        if target == source or target in source.parents or source in target.parents:
+            raise DataError(f"{path} cannot be written while the samples are read from {source}. Choose another path.")
+
+
 def _require_space(sink: Sink, path: Path) -> None:
     if sink.form.n_rows is None:
         return
-    needed = (sink.form.n_rows - sink.n_rows) * sink.form.row_bytes
+    wanted = (sink.form.n_rows - sink.n_rows) * sink.form.row_bytes
     free = shutil.disk_usage(path.parent).free
-    if needed > free:
+    if wanted > free:
         raise DataError(
-            f"{path} needs {readable(needed)}, and {readable(free)} are free on its disk. Make room, or choose a path "
+            f"{path} needs {readable(wanted)}, and {readable(free)} are free on its disk. Make room, or choose a path "
             "on another disk."
         )
 

@@ -28,7 +28,6 @@ class ZarrSink(Sink):
     would shrink by a few percent only, and so the size of a chunk's file tells whether it is whole.
     """
 
-    suffix = ".zarr"
     reader = "zarr.open_array"
 
     def __init__(self, partial: Path, form: RowForm) -> None:

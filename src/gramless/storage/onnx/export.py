@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from gramless.atomic import write_atomically
-from gramless.errors import GramlessError
+from gramless.errors import DataError
+from gramless.packages import needed
 
 ROWS_AT_ONCE = 16  # the hidden values of so many samples, n_units n_landmarks each, about fill a processor's cache
 
@@ -31,11 +33,10 @@ def export_onnx(model: Any, path: str | os.PathLike, *, rows_at_once: int = ROWS
     """
     if rows_at_once < 1:
         raise ValueError(f"at least one row must be in work at once, got rows_at_once={rows_at_once}.")
-    try:
-        from gramless.storage.onnx.model import model_bytes
-    except ImportError as error:
-        raise GramlessError(
-            f"ONNX files need the package onnx, which cannot be imported ({error}): pip install 'gramless[onnx]'"
-        ) from error
+    if not Path(path).parent.is_dir():
+        raise DataError(f"there is no folder {Path(path).parent}. Make it, or check the path.")
+    needed("onnx")
+    from gramless.storage.onnx.model import model_bytes
+
     content = model_bytes(model, rows_at_once)
     write_atomically(path, lambda file: file.write(content))

@@ -37,6 +37,11 @@ def add_classes(graph: Graph, labels: Labels, scores: str) -> str:
 
 def portable_classes(classes: np.ndarray) -> np.ndarray:
     """Classes as an ONNX file can hold them: int64, float64, truth values or texts."""
+    if classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max:
+        raise GramlessError(
+            f"the class {classes.max()} cannot be exported: whole numbers in the file are less than 2^63. Fit with "
+            "smaller ones, or with the classes as texts."
+        )
     for kinds, dtype in (("iu", np.int64), ("f", np.float64), ("b", np.bool_)):
         if classes.dtype.kind in kinds:
             return classes.astype(dtype)

@@ -1,0 +1,89 @@
+"""tuning="auto": by default a linear head must not see of a landmark what no new sample shows."""
+
+import numpy as np
+import pytest
+
+import gramless as gl
+from gramless.heads import HuberizedHinge, fit_all_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
+
+
+@pytest.fixture(scope="module")
+def tailed():
+    """A p.s.d. kernel with a heavy tail: every sample is mostly like itself alone."""
+    X = np.random.default_rng(0).random((160, 40))
+    Y = X[:, :12] + 0.2 * np.random.default_rng(1).normal(size=(160, 12)) > 0.5
+    return X, Y.astype(int)
+
+
+class TestAutomaticTuning:
+    def classifier(self, **parameters):
+        defaults = {"n_landmarks": 60, "kernels": ("gaussian",), "hidden": (), "learning": None, "random_state": 0}
+        return gl.DeepMapClassifier(**(defaults | parameters))
+
+    def missing(self, clf, X):
+        """kappa(x, x) - |phi(x)|^2 of every sample, and which of them are landmarks."""
+        dmn = clf.map_network_
+        missing = dmn.kernel_.diagonal(X) - np.square(dmn.transform(X)).sum(1)
+        return missing, np.isin(np.arange(len(X)), dmn.landmark_indices_)
+
+    def test_by_default_a_landmark_lacks_its_private_share_as_everybody_does(self, tailed):
+        missing, landmark = self.missing(self.classifier().fit(*tailed), tailed[0])
+        assert missing[landmark].mean() > 0.5 * missing[~landmark].mean()
+        missing, landmark = self.missing(self.classifier(tuning=None).fit(*tailed), tailed[0])
+        assert missing[landmark].mean() < 1e-3 * missing[~landmark].mean()
+
+    def test_is_exact_tuning(self, tailed):
+        auto, exact = self.classifier().fit(*tailed), self.classifier(tuning="exact").fit(*tailed)
+        assert auto.map_network_.tuning == "exact"
+        assert auto.get_params()["tuning"] == "auto"
+        np.testing.assert_allclose(auto.map_network_.tuning_errors_, exact.map_network_.tuning_errors_)
+        np.testing.assert_allclose(auto.decision_function(tailed[0]), exact.decision_function(tailed[0]), atol=1e-6)
+
+    @pytest.mark.parametrize(("n_landmarks", "tuning"), [(110, "exact"), (111, None), (160, None)])
+    def test_needs_fifty_samples_besides_the_landmarks(self, tailed, n_landmarks, tuning):
+        clf = self.classifier(n_landmarks=n_landmarks).fit(*tailed)
+        assert clf.map_network_.tuning == tuning
+        assert (clf.map_network_.tuning_errors_ is None) == (tuning is None)
+
+    def test_repeated_samples_do_not_count(self, tailed):
+        X, Y = tailed
+        clf = self.classifier(landmarks=np.arange(60)).fit(np.tile(X[:100], (3, 1)), np.tile(Y[:100], (3, 1)))
+        assert clf.map_network_.tuning is None
+
+    def test_more_landmarks_than_samples_is_what_it_was(self, tailed):
+        X, Y = tailed
+        with pytest.warns(UserWarning, match="all of them become landmarks") as warned:
+            clf = self.classifier(n_landmarks=500).fit(X, Y)
+        assert len(warned) == 1
+        plain = self.classifier(n_landmarks=160, tuning=None).fit(X, Y)
+        np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
+
+    def test_a_budget_without_room_for_it_leaves_the_map_as_it_is(self, tailed):
+        X, Y = tailed
+        tight = {"n_landmarks": 100, "memory_budget": "400 KiB"}
+        with pytest.raises(gl.MemoryBudgetError, match="fine-tuning"):
+            self.classifier(tuning="exact", **tight).fit(X, Y)
+        clf, plain = self.classifier(**tight).fit(X, Y), self.classifier(tuning=None, **tight).fit(X, Y)
+        assert clf.map_network_.tuning is None
+        np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
+
+    def test_the_huberised_hinge_is_as_wide_as_what_the_tuned_map_lacks(self, tailed):
+        X, Y = tailed
+        clf = self.classifier(head="huberized_hinge").fit(X, Y)
+        missing, _ = self.missing(clf, X)
+        phi, ones = clf.map_network_.transform(X), [(1.0, 1.0)] * Y.shape[1]
+        loss = HuberizedHinge(missing.mean())
+        expected = fit_all_labels(phi, 2.0 * Y - 1.0, loss, 1.0, ones, budget=2**30).margins(phi)
+        np.testing.assert_allclose(clf.decision_function(X), expected, atol=1e-3)
+
+    def test_survives_a_file(self, tailed, tmp_path):
+        X, Y = tailed
+        clf = self.classifier().fit(X, Y)
+        gl.save(clf, tmp_path / "clf.gramless")
+        np.testing.assert_array_equal(gl.load(tmp_path / "clf.gramless").decision_function(X), clf.decision_function(X))
+
+    def test_a_way_of_tuning_that_is_not_there(self, tailed):
+        with pytest.raises(ValueError, match="tuning='best'"):
+            self.classifier(tuning="best").fit(*tailed)

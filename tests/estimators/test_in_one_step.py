@@ -1,0 +1,80 @@
+"""Whatever stops a fit, the estimator is what it was before."""
+
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import gramless as gl
+from gramless.estimators import deep_kernel_network, deep_map_classifier, deep_map_network
+
+SMALL = {"hidden": (4,), "learning": None}
+
+
+def samples(seed, n=300, width=5):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return rng.random((2, width))[y] + rng.random((n, width)), y
+
+
+def stop(call, place, name, monkeypatch):
+    """Ctrl-C where that function is called."""
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+
+STEPS = {
+    "labelling": (gl.DeepMapClassifier, deep_map_classifier, "learn_labelling"),
+    "classifiers": (gl.DeepMapClassifier, deep_map_classifier.LinearFit, "__call__"),
+    "map": (gl.DeepMapNetwork, deep_map_network, "collapse"),
+    "scale": (gl.DeepKernelNetwork, deep_kernel_network, "unit_spread"),
+}
+
+
+def attributes(model):
+    return {name: id(value) for name, value in vars(model).items()}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("blocks", [False, True], ids=["in memory", "in blocks"])
+def test_a_fit_that_is_stopped_leaves_the_estimator_as_it_was(step, blocks, monkeypatch):
+    kind, place, name = STEPS[step]
+    options = {"kernel": gl.DeepKernelNetwork(**SMALL)} if kind is gl.DeepMapNetwork else SMALL
+    model = kind(**options, random_state=0, **({} if kind is gl.DeepKernelNetwork else {"n_landmarks": 20}))
+    X, y = samples(0)
+    other, z = samples(1, width=4)
+    for fitted in (False, True):
+        if fitted:
+            model.fit(X, y)
+        before = attributes(model)
+        stop(lambda: model.fit(gl.in_blocks(other, z) if blocks else other, z), place, name, monkeypatch)
+        assert attributes(model) == before
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
+    X, y = samples(0)
+    model = gl.DeepMapClassifier(**SMALL, n_landmarks=20, random_state=0)
+    learn = getattr(model, method)
+    stop(lambda: learn(X, y), gl.DeepMapClassifier, "_residual", monkeypatch)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    expected = model.fit(X, y).decision_function(X)
+    last = {
+        "fit": (deep_map_classifier.LinearFit, "__call__"),
+        "partial_fit": (deep_map_classifier.OnlineHead, "update"),
+    }
+    for place, name in ((gl.DeepMapClassifier, "_residual"), last[method]):
+        stop(lambda: learn(*samples(1)), place, name, monkeypatch)
+        np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
+def test_names_of_columns_that_are_gone_are_forgotten():
+    X, y = samples(0)
+    model = gl.DeepMapClassifier(**SMALL, n_landmarks=20, random_state=0).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
