@@ -85,6 +85,6 @@ def apply_mixing(projection: Projection, mixing: Tensor, gram: Tensor) -> Projec
     as they are in U = alpha Lambda^(-1/2), where the squared norms of K_SS U are the eigenvalues.
     """
     matrix = projection.matrix @ mixing.to(projection.matrix)
-    columns = gram @ matrix  # (N, n_components)
+    columns = gram.to(matrix) @ matrix  # (N, n_components)
     squared_norms, turn = torch.linalg.eigh(columns.T @ columns)
     return replace(projection, matrix=matrix @ turn.flip(1), eigenvalues=squared_norms.flip(0).clamp_min(0.0))
