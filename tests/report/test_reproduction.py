@@ -39,6 +39,9 @@ QUIET_CHROMIUM = ["--no-sandbox", "--disable-background-networking", "--disable-
         (Entry((40.5,), 30.0, None, 1), "", "40.5", "30.0"),
         (Entry((), 30.0, "higher", 1), "", "...", "30.0"),
         (Entry(None, 30.0, None, 1), "", "-", "30.0"),
+        (Entry((0.125,), 10_390.0, "lower", 3), "ahead", "0.125", "10,390"),
+        (Entry((float("nan"),), 40.5, "lower", 1), "behind", "nan", "40.5"),
+        (Entry((float("inf"),), 40.5, "higher", 1), "behind", "inf", "40.5"),
         (Entry((12345.0,), 158.0, "higher", 0), "ahead", "12,345", "158"),
     ],
 )
@@ -133,6 +136,28 @@ def test_three_files_with_the_same_figures(tmp_path):
         "digits": 2,
     }
     assert count_verdicts(a_report().sections[0].tables) == (2, 2)
+
+
+def test_right_keywords_have_stars_in_page_and_markdown(tmp_path):
+    html, markdown, _ = write_reproduction(a_report(), tmp_path)
+    shown = Texts(html.read_text()).text
+    assert "DKN sky* , cat DMN sea*" in shown
+    assert "true keywords sky, sea" in shown
+    assert "| 1/2.jpeg | sky, sea | sky\\*, cat | sea\\* |" in markdown.read_text()
+
+
+def test_markdown_shows_texts_as_they_are(tmp_path):
+    markdown_it = pytest.importorskip("markdown_it")
+    odd = r"*a* _b_ `c` [d](e) ~~f~~ <g> &lt; h\* i\\ | j\|k"
+    answers = (Answer("DKN", (odd, "cat\\")),)
+    table = Table(odd, odd, (), (odd,), (Row(odd, (Entry((1.0,), None, None, 0),)),))
+    examples = (Example("1.jpeg", "", (odd, "cat\\"), answers),)
+    section = Section(odd, (odd,), (odd,), tables=(table,), examples=examples)
+    markdown = write_reproduction(Reproduction(odd, ((odd, "1"),), (section,)), tmp_path)[1].read_text()
+    page = Texts(markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown))
+    assert page.text.count(odd) == 11
+    assert f"{odd}*, cat\\*" in page.text
+    assert not {tag for tag, _ in page.tags} & {"em", "strong", "code", "a", "s", "g"}
 
 
 def test_the_page_needs_nothing_else(tmp_path):

@@ -6,18 +6,48 @@ import torch
 from scipy.spatial.distance import cdist
 
 from gramless.reproduce import baselines
+from gramless.views import Views
 from tests.reproduce.samples import small_collection
 
 
 def test_distances_are_means_of_scaled_l1():
     views = small_collection(n=40, n_train=20).views
-    found = baselines.equal_distances(views)
-    each = [cdist(views[name], views[name], "cityblock") for name in views.names]
-    # the scale of a view is the mean distance between samples, up to how pairs are sampled
-    ratios = np.array([np.corrcoef(found.ravel(), sum(d / d.mean() for d in each).ravel())[0, 1]])
-    assert ratios.min() > 0.999
-    assert np.abs(np.diagonal(found)).max() < 1e-5
-    assert found.mean() == pytest.approx(1.0, rel=0.1)
+    blocks = [views[name].astype(float) * size for name, size in zip(views.names, (1.0, 300.0), strict=True)]
+    expected = np.zeros((40, 40))
+    for block in blocks:
+        distances = np.array([[np.abs(x - z).sum() for z in block] for x in block])
+        expected += distances / (distances.sum() / (40 * 39)) / len(blocks)  # the mean is that to other pictures
+    found = baselines.equal_distances(Views({f"view{i}": block for i, block in enumerate(blocks)}))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_distances_of_many_pictures_are_those_of_all_pairs():
+    views = small_collection(n=600, n_train=20).views  # more than are compared at once
+    x = views["a"].astype(float)
+    found = baselines.equal_distances(Views({"a": x}))
+    expected = cdist(x, x, "cityblock")
+    scale = expected[expected > 0.1] / found[expected > 0.1]
+    assert scale.std() < 1e-5 * scale.mean()
+    assert scale.mean() == pytest.approx(expected.sum() / (600 * 599), rel=0.02)  # estimated from some of the pairs
+
+
+def test_transfer_keyword_by_keyword():
+    pictures = small_collection(n=80, n_train=50, n_keywords=9)
+    labels, fitted, asked = pictures.labels, np.arange(3, 50), np.arange(50, 80)
+    distances = np.random.default_rng(0).random((80, 80))
+    found = baselines.label_transfer(distances, labels)(fitted, asked)
+    expected = np.zeros((30, 9))
+    for i, picture in enumerate(asked):
+        nearest, *others = sorted(fitted, key=lambda row: distances[picture, row])[:5]
+        for keyword in range(9):
+            if labels[nearest, keyword]:
+                expected[i, keyword] = 1 + sum(labels[row, keyword] for row in fitted) / 47
+                continue
+            both = sum(labels[row, keyword] * labels[row, k] for row in fitted for k in range(9) if labels[nearest, k])
+            share = sum(labels[row, keyword] for row in others) / 4
+            strength = (both / 47 + 1e-6) * share
+            expected[i, keyword] = strength / (1 + strength)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_keywords_of_the_nearest_come_first_and_then_those_of_the_others():
@@ -59,20 +89,32 @@ def test_word_vectors_factorise_mutual_information():
     np.testing.assert_allclose(vectors @ vectors.T, (u[:, :8] * s[:8]) @ u[:, :8].T, atol=1e-8)
 
 
-def test_keywords_that_nobody_has_have_no_vector_and_no_nan():
-    labels = np.zeros((30, 6), dtype=np.int8)
-    labels[:, :3] = np.random.default_rng(0).random((30, 3)) < 0.5
-    assert np.isfinite(baselines.word_vectors(labels)).all()
-    assert np.abs(baselines.word_vectors(labels)[3:]).max() < 1e-10
-
-
-def test_regression_to_word_vectors_finds_keywords():
+def test_keywords_that_nobody_has_have_no_vector_and_score_nothing():
     pictures = small_collection()
-    scores = baselines.word_vector_regression(pictures.views["a"], pictures.labels)(pictures.train, pictures.test)
-    has = pictures.labels[60:] > 0
-    assert np.isfinite(scores).all()
-    assert np.abs(scores).max() <= 1 + 1e-9
-    assert scores[has].mean() > scores[~has].mean()
+    labels = np.c_[pictures.labels, np.zeros((90, 60), dtype=np.int8)]  # many singular values are zero
+    assert np.abs(baselines.word_vectors(labels)[:7]).max() > 0.1
+    assert not baselines.word_vectors(labels)[7:].any()
+    found = baselines.word_vector_regression(pictures.views["a"], labels)(pictures.train, pictures.test)
+    assert np.isfinite(found).all()
+    assert not found[:, 7:].any()
+
+
+def test_regression_to_word_vectors_by_its_formula():
+    pictures = small_collection()
+    labels, fitted, asked = pictures.labels.copy(), np.arange(2, 60), np.arange(60, 90)
+    labels[5] = 0  # a picture without keywords
+    x = pictures.views["a"].astype(float) * np.linspace(1, 50, 10)
+    x = (x - x[fitted].mean(0)) / x[fitted].std(0)
+    vectors = baselines.word_vectors(labels[fitted])
+    targets = np.array([vectors[row > 0].mean(0) if row.any() else np.zeros(6) for row in labels[fitted]])
+    known = np.c_[x[fitted], np.ones(58)]
+    penalty = np.diag([0.1 * 58] * 10 + [0.0])  # none on the intercept
+    weights = np.linalg.solve(known.T @ known + penalty, known.T @ targets)
+    answers = np.c_[x[asked], np.ones(30)] @ weights
+    found = baselines.word_vector_regression(pictures.views["a"] * np.linspace(1, 50, 10), labels)(fitted, asked)
+    np.testing.assert_allclose(found, 1 - cdist(answers, vectors, "cosine"), atol=1e-6)
+    has = labels[asked] > 0
+    assert found[has].mean() > found[~has].mean()
 
 
 def test_a_transductive_map_is_the_kernel_of_a_laplacian_svm():

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from gramless.reproduce.cells import Cell, CellStore, collect, compute_missing, seconds_left, spoken
+from gramless.errors import DataError
+from gramless.reproduce.cells import Cell, CellStore, collect
+from gramless.reproduce.computing import compute_missing
 
 
 def counting(calls, number, **settings):
@@ -73,25 +75,28 @@ def test_a_damaged_file_is_computed_again(store, damage):
     assert json.loads(path.read_text())["figures"] == {"number": 0}
 
 
-def test_lines_say_what_is_computed_and_what_is_left(store):
-    lines = []
-    compute_missing([counting([], n, S=500, data="secret") for n in range(3)], store, lines.append)
-    assert [line.split("]")[0] for line in lines] == ["[1 of 3", "[2 of 3", "[3 of 3"]
-    assert lines[0] == "[1 of 3] table: m, seed = 0, S = 500"
-    assert lines[1].endswith("(about 1 s left)")
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_kept(store, bad):
+    cell = Cell("table", 1, {"model": "m", "seed": 3}, lambda: {"paper": {"F1": bad}})
+    with pytest.raises(DataError, match="table: m, seed = 3 gave a figure that is no number"):
+        compute_missing([cell], store, lambda line: None)
+    assert list(store.folder.iterdir()) == []
 
 
-def test_the_estimate_comes_from_cells_of_the_same_kind():
-    quick, slow = Cell("a", 1, {"model": "m"}, dict), Cell("b", 1, {"model": "m"}, dict)
-    unknown = Cell("c", 1, {"model": "m"}, dict)
-    assert seconds_left([quick], {}) is None
-    taken = {"a m None": [1.0, 3.0], "b m None": [100.0]}
-    assert seconds_left([quick, slow, slow], taken) == pytest.approx(202.0)
-    assert seconds_left([unknown], taken) == pytest.approx(104 / 3)
+def test_what_another_device_measured_is_collected_too(store):
+    def measured(device, version=1, **settings):
+        return Cell("time", version, {"model": "m", "device": device, **settings}, lambda: {"on": device})
 
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.1, "about 1 s"), (80, "about 80 s"), (600, "about 10 min"), (7200, "about 2.0 h")]
-)
-def test_times_are_spoken(seconds, words):
-    assert spoken(seconds) == words
+    here, there = measured("a CPU", S=5), measured("a GPU", S=5)
+    others = [measured("a GPU", S=6), measured("a GPU", version=2, S=5), Cell("time", 1, {"model": "m", "S": 5}, dict)]
+    compute_missing([there, *others, counting([], 0)], store, lambda line: None)
+    (store.folder / "time-damaged.json").write_text("{")
+    found = collect([here], store)
+    assert found.n_missing == 1
+    assert found.runs("time", S=5) == found.runs("time", device="a GPU") == [{"on": "a GPU"}]
+    compute_missing([here], store, lambda line: None)
+    found = collect([here], store)
+    assert found.n_missing == 0
+    assert found.devices("time") == ["a CPU", "a GPU"]
+    assert found.runs("time", device="a CPU") == [{"on": "a CPU"}]
+    assert found.devices("table") == []

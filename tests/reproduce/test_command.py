@@ -9,7 +9,18 @@ from typer.testing import CliRunner
 from gramless.cli.reproduce import reproduce
 from gramless.errors import DataError
 from gramless.features import workers
-from gramless.reproduce import comparison, corel5k, discrimination, imageclef, made_up, relative_errors, scale, timing
+from gramless.reproduce import (
+    comparison,
+    corel5k,
+    discrimination,
+    imageclef,
+    made_up,
+    methods,
+    relative_errors,
+    scale,
+    timing,
+)
+from gramless.reproduce.computing import in_order
 from tests.reproduce.samples import small_collection, write_corel5k
 
 VIEWS = ("Rgb", "Gist")
@@ -24,7 +35,7 @@ def small(monkeypatch):
         discrimination.Plan((("supervised", 3),), (8,), (20,), (), 1, 24),
         relative_errors.Plan("corel5k", (8,), (20,), (30,), (), 1, 24),
         timing.Plan((10,), (8,), (8,), 24),
-        comparison.Plan((comparison.NEIGHBOURS,), (8,), 1),
+        comparison.Plan((methods.NEIGHBOURS,), (8,), 1),
     )
     monkeypatch.setattr(corel5k, "quick_plans", lambda features: plans)
 
@@ -135,7 +146,7 @@ def test_imageclef_needs_files_or_made_up_features(tmp_path):
 def test_cells_of_one_map_follow_each_other(monkeypatch, tmp_path):
     pictures = small_collection(n=90, n_train=60)
     monkeypatch.setitem(corel5k.VIEWS, "handcrafted", pictures.views.names)
-    cells = corel5k.plan_corel5k(pictures, tmp_path, ("handcrafted",), 2, quick=False).cells
+    cells = in_order(corel5k.plan_corel5k(pictures, tmp_path, ("handcrafted",), 2, quick=False).cells)
     same = {
         "initial DMN": "initial",
         "fine-tuned DMN": "fine-tuned, ours with exact landmarks",

@@ -1,5 +1,7 @@
 """The last section: it counts by table and head, and names what is farthest behind in each."""
 
+from dataclasses import replace
+
 from gramless.report.reproduction import Entry, Row, Table
 from gramless.reproduce import honesty
 
@@ -19,7 +21,7 @@ ROWS = (
 def test_every_group_is_counted_and_its_farthest_is_named():
     found = honesty.section([table(*ROWS)], ("something",), 0, ("a remark",))
     assert found.paragraphs == (
-        "2 figures are ahead of the published ones, 4 behind.",
+        "Figures of keywords against the published: 2 ahead, 4 behind.",
         "1 of these differences are smaller than the standard deviation over seeds.",
     )
     assert found.points == (
@@ -28,6 +30,17 @@ def test_every_group_is_counted_and_its_farthest_is_named():
         "a remark",
         "What differs: something",
     )
+
+
+def test_what_is_of_another_kernel_or_machine_is_counted_by_itself():
+    unlike = replace(table(ROWS[0], ROWS[0], ROWS[1]), like_for_like=False)
+    found = honesty.facts([table(*ROWS), unlike], 1_200, 200)
+    assert found == (
+        ("cells computed", "1,000 of 1,200"),
+        (honesty.LIKE, "2 ahead, 4 behind"),
+        (honesty.UNLIKE, "4 ahead, 2 behind"),
+    )
+    assert honesty.facts([], 1, 0) == (("cells computed", "1 of 1"),)
 
 
 def test_a_table_without_groups_is_one_part():

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import cdist
 
 import gramless as gl
 from gramless.reproduce.collection import Collection
@@ -36,13 +37,31 @@ def test_a_network_is_learned_once_and_leaves_no_checkpoint(tmp_path, monkeypatc
     torch.testing.assert_close(Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED), first)
 
 
-def test_the_average_kernel_is_the_average(shared):
-    views = shared.collection.views
-    gram = shared.gram(NetworkSpec("average", 2, 60, 0)).double()
-    kernel = shared.kernel(NetworkSpec("average", 2, 60, 0))
-    mean = kernel.elementary(views, views, torch.float64, torch.device("cpu")).mean(0)
-    ratio = gram / mean
-    assert ratio.std() / ratio.mean() < 1e-5
+def test_the_average_kernel_is_the_average_of_the_papers_four(shared):
+    kernels = []
+    for view in ("a", "b"):
+        x = shared.collection.views[view].astype(float)
+        apart = cdist(x, x)
+        scale = apart[:60, :60].sum() / (60 * 59)  # the mean distance between training pictures
+        cosine = 1 - cdist(x, x, "cosine")
+        common = np.array([[np.minimum(first, second).sum() for second in x] for first in x])  # histograms sum to one
+        kernels += [cosine, cosine**2, np.exp(-0.5 * (apart / scale) ** 2), common]
+    mean = np.mean(kernels, axis=0)
+    known = mean[:60, :60]
+    expected = mean / (known.diagonal().mean() - known.mean())  # training pictures have unit spread
+    np.testing.assert_allclose(shared.gram(NetworkSpec("average", 2, 60, 0)).numpy(), expected, rtol=1e-5)
+
+
+def test_networks_of_other_pictures_or_seeds_are_not_taken_for_these(tmp_path):
+    spec = NetworkSpec("average", 2, 60, 0)
+    pictures, others = small_collection(), small_collection(seed=1)
+    here = Laboratory(pictures, tmp_path, 5, 60).gram(spec)
+    there = Laboratory(others, tmp_path, 5, 60).gram(spec)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert (here - there).abs().max() > 0.1
+    Laboratory(pictures, tmp_path, 5, 60).gram(NetworkSpec("average", 2, 60, 1))
+    Laboratory(pictures, tmp_path, 6, 60).gram(spec)
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_semi_supervised_learning_never_looks_at_labels_of_test_pictures(tmp_path):

@@ -6,7 +6,9 @@ import torch
 
 import gramless as gl
 from gramless.reproduce import made_up, scale
-from gramless.reproduce.cells import CellStore, collect, compute_missing
+from gramless.reproduce.cells import CellStore, collect
+from gramless.reproduce.computing import compute_missing
+from gramless.reproduce.timing import device_name
 
 PLAN = scale.Plan((60, 130), (10, 20), 40, 80)
 
@@ -51,9 +53,10 @@ def test_tables_hold_every_size_and_say_that_features_are_made_up(tmp_path):
         "initial DMN, S = 20",
         "fine-tuned DMN, S = 20, S' = 40",
     ]
-    assert [row.label for row in times.rows] == ["DKN", "DMN, S = 10", "DMN, S = 20"]
+    models = [f"{model}, {device_name()}" for model in ("DKN", "DMN, S = 10", "DMN, S = 20")]
+    assert [row.label for row in times.rows] == models
     assert all(entry.mean > 0 for part in (errors, times) for row in part.rows for entry in row.entries)
-    assert [curve.label for curve in figure.curves] == ["DKN", "DMN, S = 10", "DMN, S = 20"]
+    assert [curve.label for curve in figure.curves] == models
 
 
 def test_published_figures_stand_beside_the_same_sizes(tmp_path):

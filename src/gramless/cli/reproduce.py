@@ -13,9 +13,11 @@ import typer
 from gramless.cli.annotate_inputs import opened
 from gramless.cli.outputs import require_writable_folder, writing
 from gramless.cli.problems import INTERRUPTED, refuse, say, stop
+from gramless.packages import needed
 from gramless.report.reproduction import Reproduction, write_reproduction
 from gramless.reproduce.corel5k import FeatureSet, check_source, open_corel5k, plan_corel5k
-from gramless.reproduce.imageclef import open_imageclef, plan_imageclef
+from gramless.reproduce.imageclef import plan_imageclef
+from gramless.reproduce.imageclef_collection import open_imageclef
 
 reproduce = typer.Typer(no_args_is_help=True, help="The paper's tables and figures, beside ours.")
 
@@ -36,9 +38,9 @@ SETS: dict[Features, tuple[FeatureSet, ...]] = {
 OutFolder = Annotated[
     Path, typer.Option(help="Folder for the report and all that is computed; it can be used again.", show_default=False)
 ]
-
-
-Seeds = Annotated[int, typer.Option(min=1, help="How often everything random is repeated.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="How often what is random is repeated; with --quick, or on made-up features, once.")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="The main figures, in minutes.")]
 
 
@@ -60,6 +62,7 @@ def corel5k(
     ] = None,
 ) -> None:
     """COREL5k: every table and figure; an interrupted run continues where it stopped."""
+    _check_packages()
     sets = SETS[features]
     check_source(data, out, sets)
     require_writable_folder(out, "--out")
@@ -85,6 +88,7 @@ def imageclef(
     quick: Quick = False,
 ) -> None:
     """ImageCLEF: every table and figure, from its files or at its scale on made-up features."""
+    _check_packages()
     if data is None and not generated:
         refuse("Give --data, the folder of ImageCLEF's files, or --generated for made-up features.")
     pictures = None if data is None else open_imageclef(data)
@@ -95,6 +99,12 @@ def imageclef(
             experiment.run(say)
         finally:
             _write(experiment.report(), out)
+
+
+def _check_packages() -> None:
+    """Refuse before hours of work what the report could not be written without."""
+    for package in ("jinja2", "matplotlib"):
+        needed(package)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from gramless.atomic import write_atomically
 
 NOT_COMPUTED = "..."
 NONE = "-"
+NO_DECIMALS = 1_000  # published figures from here on have none
 
 Better = Literal["higher", "lower"]
 Verdict = Literal["ahead", "behind", ""]
@@ -50,6 +52,8 @@ class Entry:
         """Whether the mean is ahead of the published figure, as both are printed; nothing where they are level."""
         if not self.values or self.paper is None or self.better is None:
             return ""
+        if not math.isfinite(self.mean):
+            return "behind"
         gap = round(self.mean, self.digits) - round(self.paper, self.digits)
         if abs(gap) < 0.5 * 10.0**-self.digits:
             return ""
@@ -65,7 +69,9 @@ class Entry:
 
     @property
     def paper_text(self) -> str:
-        return "" if self.paper is None else f"{self.paper:,.{self.digits}f}"
+        if self.paper is None:
+            return ""
+        return f"{self.paper:,.{0 if abs(self.paper) >= NO_DECIMALS else self.digits}f}"
 
 
 @dataclass(frozen=True)
@@ -78,13 +84,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """groups : titles over several columns each, and how many; empty where columns need none."""
+    """Rows of measured and published figures.
+
+    groups : titles over several columns each, and how many; empty where columns need none
+    like_for_like : whether both are of the same thing; not where they are of another kernel or another machine
+    """
 
     title: str
     caption: str
     groups: tuple[tuple[str, int], ...]
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    like_for_like: bool = True
 
     def verdicts(self) -> tuple[int, int]:
         """How many entries are ahead of the published figures, and how many behind."""
@@ -124,7 +135,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Example:
-    """A picture with its true keywords and what methods answered; thumbnail: a JPEG in base64, or nothing."""
+    """A picture with its true keywords and what methods answered; thumbnail: a data URI, or nothing."""
 
     name: str
     thumbnail: str

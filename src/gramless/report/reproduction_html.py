@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gramless.features.packages import needed
+from gramless.packages import needed
 from gramless.report.pages import render
 from gramless.report.reproduction import Reproduction
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gramless.report.reproduction import Entry, Example, Figure, Reproduction, Section, Table
 
 MOST_POINTS = 20  # of a curve
+ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", **{mark: f"\\{mark}" for mark in "\\`*_[]~"}})
 
 
 def as_markdown(report: Reproduction) -> str:
@@ -74,9 +75,13 @@ def _examples(examples: tuple[Example, ...]) -> Iterator[str]:
     yield _line(["picture", "true keywords", *methods])
     yield _line(["---"] * (2 + len(methods)))
     for example in examples:
-        yield _line(
-            [example.name, ", ".join(example.truth), *(", ".join(answer.keywords) for answer in example.answers)]
-        )
+        answers = (_marked(answer.keywords, example.truth) for answer in example.answers)
+        yield _line([example.name, ", ".join(example.truth), *answers])
+
+
+def _marked(keywords: tuple[str, ...], truth: tuple[str, ...]) -> str:
+    """Keywords of a picture, the right ones with a star."""
+    return ", ".join(f"{keyword}*" if keyword in truth else keyword for keyword in keywords)
 
 
 def _line(cells: list[str]) -> str:
@@ -85,4 +90,4 @@ def _line(cells: list[str]) -> str:
 
 def _plain(text: str) -> str:
     """One line, without what Markdown or HTML would take for its own."""
-    return " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    return " ".join(text.split()).translate(ESCAPES)

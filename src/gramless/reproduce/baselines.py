@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.sparse.linalg import svds
 from sklearn.linear_model import Ridge
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 from torch import Tensor
 
 from gramless.estimators import DeepKernelNetwork
@@ -68,7 +68,7 @@ def word_vector_regression(features: np.ndarray, labels: np.ndarray) -> Scores:
         counts = np.maximum(labels[fitted].sum(1, keepdims=True), 1)
         targets = labels[fitted] @ vectors / counts
         found = Ridge(alpha=RIDGE * len(fitted)).fit(scaled[fitted], targets).predict(scaled[asked])
-        return _unit(found) @ _unit(vectors).T
+        return normalize(found) @ normalize(vectors).T
 
     return scores
 
@@ -77,7 +77,7 @@ def word_vectors(labels: np.ndarray) -> np.ndarray:
     """(n_keywords, size): singular vectors of positive pointwise mutual information between keywords of a picture.
 
     Levy and Goldberg (2014): Word2Vec factorises about this matrix. Their words come from texts; these come from the
-    keywords of the training pictures and need no download.
+    keywords of the training pictures and need no download. A keyword that no picture has gets zeros.
     """
     has = labels.astype(np.float64)
     together = has.T @ has
@@ -88,7 +88,9 @@ def word_vectors(labels: np.ndarray) -> np.ndarray:
     information = np.where(np.isfinite(information), np.maximum(information, 0.0), 0.0)
     size = min(WORD_VECTOR_SIZE, len(information) - 1)
     left, values, _ = svds(information, k=size, random_state=0)
-    return left * np.sqrt(values)
+    vectors = left * np.sqrt(values)
+    vectors[single == 0] = 0.0  # not the rounding of the solver, which would be a direction like any other
+    return np.asarray(vectors)
 
 
 def transductive_map(gram: Tensor, n_components: int) -> np.ndarray:
@@ -107,8 +109,3 @@ def transductive_map(gram: Tensor, n_components: int) -> np.ndarray:
     largest = slice(-min(n_components, len(gram)), None)
     phi = vectors[:, largest] * eigenvalues[largest].clamp_min(0.0).sqrt()
     return phi.float().cpu().numpy()
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    size = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(size > 0, size, 1.0)

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from gramless.atomic import write_atomically
-from gramless.datasets import read_corel5k
-from gramless.errors import DataError
+from gramless.datasets import AnnotatedPictures, read_corel5k
+from gramless.errors import DataError, GramlessError
 from gramless.features import FeatureCache, PictureFeatures
+from gramless.features.recipes import recipe
 from gramless.progress import ProgressBar
 from gramless.views import Views
 
 LIST = "collection.json"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +77,43 @@ def describe_corel5k(data: Path, views: Sequence[str], cache: FeatureCache | Non
     return Collection(described.views, labels, len(train), train.keywords, names)
 
 
+def check_same(kept: Collection, folder: Path, data: Path) -> None:
+    """Refuse a folder of COREL5k whose split is not the one that the features in `folder` were kept for."""
+    train, test = read_corel5k(data, "train"), read_corel5k(data, "test")
+    difference = _difference(kept, train, test)
+    if difference:
+        raise DataError(
+            f"{folder} has the features of another data set than {data}: {difference}. Give another --out, or the "
+            f"folder of the pictures that were described; or remove {folder}, and it is made again."
+        )
+
+
+def _difference(kept: Collection, train: AnnotatedPictures, test: AnnotatedPictures) -> str:
+    """The first thing in which a split is not the one that was kept; nothing where it is the same."""
+    if train.keywords != kept.keywords:
+        return f"its {len(train.keywords)} keywords are not the {len(kept.keywords)} that were kept"
+    if (len(train), len(test)) != (len(kept.train), len(kept.test)):
+        return (
+            f"{len(kept.train)} training and {len(kept.test)} test pictures were kept, but {len(train)} and "
+            f"{len(test)} came"
+        )
+    for number, (ours, theirs) in enumerate(zip(kept.names, (*train.names, *test.names), strict=True), 1):
+        if ours != theirs:
+            return f"picture {number} was {ours}, but {theirs} came"
+    changed = np.flatnonzero((kept.labels != np.concatenate([train.labels, test.labels])).any(axis=1))
+    if len(changed):
+        return f"{len(changed)} pictures had other keywords, {kept.names[changed[0]]} first"
+    return ""
+
+
 def save_collection(collection: Collection, folder: Path) -> None:
     """One compressed file per view, and a list that is written last: a folder with the list is complete.
 
-    The features of COREL5k are 65 MiB so, and can be taken to another machine without its pictures.
+    The list has the recipe of every view, so that features of an older one are not taken for today's. The features of
+    COREL5k are 65 MiB so, and can be taken to another machine without its pictures.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / LIST).unlink(missing_ok=True)  # it would vouch for a mixture of old and new views
     with ProgressBar("keeping features", len(collection.views.names)) as progress:
         for name in collection.views.names:
             block = np.ascontiguousarray(collection.views[name])
@@ -89,7 +121,7 @@ def save_collection(collection: Collection, folder: Path) -> None:
             progress.advance()
     content = {
         "format": FORMAT,
-        "views": list(collection.views.names),
+        "views": {name: recipe(name) for name in collection.views.names},
         "n_train": collection.n_train,
         "keywords": list(collection.keywords),
         "names": list(collection.names),
@@ -105,11 +137,14 @@ def holds_views(folder: Path, views: Sequence[str]) -> bool:
 
 
 def load_collection(folder: Path, views: Sequence[str]) -> Collection | None:
-    """What save_collection wrote, by these views; None where it lacks one of them, or was not written whole."""
+    """What save_collection wrote, by these views.
+
+    None where it lacks one of them or has it by another recipe, and where it was not written whole.
+    """
     content = _listed(folder, views)
     if content is None:
         return None
-    labels = np.zeros((len(content["names"]), len(content["keywords"])), dtype=np.int8)
+    labels = np.zeros((len(content["labels"]), len(content["keywords"])), dtype=np.int8)
     for row, present in zip(labels, content["labels"], strict=True):
         row[present] = 1
     blocks = {}
@@ -123,16 +158,27 @@ def load_collection(folder: Path, views: Sequence[str]) -> Collection | None:
 
 
 def _listed(folder: Path, views: Sequence[str]) -> dict[str, Any] | None:
-    """The list of a folder that has all these views."""
+    """The list of a folder that has all these views as they are made today."""
     try:
         content = json.loads((folder / LIST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except ValueError as error:
         raise DataError(f"{folder / LIST} is damaged ({error}). Remove {folder}, and it is made again.") from error
-    if content.get("format") != FORMAT or not set(views) <= set(content["views"]):
+    if content.get("format") != FORMAT or not all(_is_of_today(name, content["views"].get(name)) for name in views):
         return None
     return dict(content)
+
+
+def _is_of_today(view: str, kept: str | None) -> bool:
+    """Whether a view's recipe, None for a view that was not kept, is that of this version of the package.
+
+    Visual words are left out of recipes here: they follow from the training pictures and these recipes.
+    """
+    try:
+        return kept == recipe(view)
+    except GramlessError:  # a network that is not on this machine: features that were brought here are all there are
+        return kept is not None
 
 
 def _file(folder: Path, view: str) -> Path:

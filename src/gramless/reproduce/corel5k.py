@@ -10,16 +10,18 @@ from typing import Literal
 from gramless.datasets import read_corel5k
 from gramless.errors import DataError
 from gramless.features import HANDCRAFTED, LEARNED, FeatureCache
-from gramless.report.reproduction import Reproduction, Section, Table, count_verdicts
-from gramless.reproduce import comparison, discrimination, examples, honesty, relative_errors, timing
-from gramless.reproduce.cells import Cell, CellStore, Computed, collect, compute_missing
+from gramless.report.reproduction import Reproduction, Section, Table
+from gramless.reproduce import comparison, discrimination, examples, honesty, methods, relative_errors, timing
+from gramless.reproduce.cells import Cell, CellStore, Computed, collect
 from gramless.reproduce.collection import (
     Collection,
+    check_same,
     describe_corel5k,
     holds_views,
     load_collection,
     save_collection,
 )
+from gramless.reproduce.computing import compute_missing
 from gramless.reproduce.laboratory import Laboratory, Learning
 
 FeatureSet = Literal["handcrafted", "learned"]
@@ -29,7 +31,7 @@ VIEWS: dict[str, tuple[str, ...]] = {"handcrafted": HANDCRAFTED, "learned": HAND
 N_HIDDEN = 120
 ALL = 5_000  # more than there are pictures
 QUICK_SAMPLES = 1_000
-QUICK_METHODS = (comparison.NETWORK_SVM, comparison.WORD_VECTORS)
+QUICK_METHODS = methods.NEED_A_NETWORK
 
 
 @dataclass(frozen=True)
@@ -56,18 +58,18 @@ def full_plans(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Plans:
         discrimination.Plan(networks, n_landmarks, n_tuning, slow, seeds, ALL),
         relative_errors.Plan("corel5k", n_landmarks, (1000, *n_tuning), n_tuning, slow, seeds, ALL),
         timing.Plan((1000, 2000, 3000, 4000, 4999), (500, 700), (500, 700, 1000, 1200), ALL),
-        comparison.Plan(comparison.methods_for(VIEWS[features]), (700, 1000, 1200), seeds),
+        comparison.Plan(methods.methods_for(VIEWS[features]), (700, 1000, 1200), seeds),
     )
 
 
 def quick_plans(features: FeatureSet) -> Plans:
     """In minutes: one seed, one S and S', networks learned on 1,000 pictures, the quickest of the other methods."""
-    methods = [m for m in comparison.methods_for(VIEWS[features]) if m in QUICK_METHODS]
+    chosen = tuple(method for method in methods.methods_for(VIEWS[features]) if method in QUICK_METHODS)
     return Plans(
         discrimination.Plan((("supervised", 3),), (500,), (3000,), (), 1, QUICK_SAMPLES),
         relative_errors.Plan("corel5k", (500,), (3000,), (2000, 3000, 4000, 4999), (), 1, QUICK_SAMPLES),
         timing.Plan((500, 1000, 2000), (500,), (500,), QUICK_SAMPLES),
-        comparison.Plan(tuple(methods), (500,), 1),
+        comparison.Plan(chosen, (500,), 1),
     )
 
 
@@ -85,6 +87,8 @@ def open_corel5k(data: Path | None, out: Path, sets: Sequence[FeatureSet], cache
     folder = out / "features"
     found = load_collection(folder, _views(sets))
     if found is not None:
+        if data is not None:
+            check_same(found, folder, data)
         return found
     described = describe_corel5k(_given(data, folder), _views(sets), cache)
     save_collection(described, folder)
@@ -93,7 +97,7 @@ def open_corel5k(data: Path | None, out: Path, sets: Sequence[FeatureSet], cache
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """All cells of a run, in the order in which they are computed, and the plans that they follow."""
+    """All cells of a run, and the plans that they follow."""
 
     pictures: Collection
     plans: dict[FeatureSet, Plans]
@@ -111,7 +115,7 @@ class Experiment:
 
 
 def plan_corel5k(pictures: Collection, out: Path, sets: Sequence[FeatureSet], seeds: int, *, quick: bool) -> Experiment:
-    """Algorithm 1 runs for the first set of features, and comes last."""
+    """Algorithm 1 runs for the first set of features alone."""
     plans: dict[FeatureSet, Plans] = {
         features: quick_plans(features) if quick else full_plans(features, seeds, algorithm1=features == sets[0])
         for features in sets
@@ -124,20 +128,6 @@ def plan_corel5k(pictures: Collection, out: Path, sets: Sequence[FeatureSet], se
         cells += relative_errors.cells(laboratory, features, chosen.errors)
         cells += timing.cells(laboratory, features, chosen.timing)
         cells += comparison.cells(laboratory, features, chosen.comparison)
-    positions = {features: position for position, features in enumerate(sets)}
-
-    def place(cell: Cell) -> tuple[object, ...]:
-        """Slow cells last; then by seed, because the cells of one share its networks; those of one map together."""
-        settings = cell.settings
-        slow = "Algorithm 1" in str(settings["model"])
-        of_default = settings["model"] == relative_errors.METHODS["default"]  # only errors have maps of it
-        of_kernel = cell.table == discrimination.TABLE and settings.get("S") is None
-        of_map = cell.table in (discrimination.TABLE, relative_errors.TABLE) and not of_kernel
-        shared = (settings.get("S") or 0, settings.get("S'") or 0, of_default) if of_map else (0, 0, False)
-        seed = settings.get("seed", 0)
-        return slow, positions[settings["features"]], seed, not of_kernel, not of_map, *shared
-
-    cells.sort(key=place)
     return Experiment(pictures, plans, tuple(cells), CellStore(out / "cells"), quick)
 
 
@@ -167,13 +157,10 @@ def _report(computed: Computed, experiment: Experiment, images: Path | None) -> 
         examples.section(computed, experiment.pictures, last, experiment.plans[last].discrimination, images)
     )
     sections.append(honesty.section(tables, honesty.COREL5K_DIFFERENCES, computed.n_missing, remarks))
-    ahead, behind = count_verdicts(tables)
     facts = [
         ("pictures", f"{len(experiment.pictures):,}"),
         ("keywords", f"{len(experiment.pictures.keywords):,}"),
-        ("cells computed", f"{len(computed.known):,} of {len(experiment.cells):,}"),
-        ("figures ahead of the published", f"{ahead:,}"),
-        ("behind", f"{behind:,}"),
+        *honesty.facts(tables, len(experiment.cells), computed.n_missing),
     ]
     if experiment.quick:
         facts.append(("quick run", f"one seed, networks learned on {QUICK_SAMPLES:,} pictures, one S and S'"))
@@ -186,7 +173,10 @@ def _views(sets: Sequence[FeatureSet]) -> tuple[str, ...]:
 
 def _given(data: Path | None, folder: Path) -> Path:
     if data is None:
-        raise DataError(f"{folder} does not hold the features of COREL5k, so --data must say where its pictures are.")
+        raise DataError(
+            f"{folder} does not hold the features of COREL5k as they are made today, so --data must say where its "
+            "pictures are."
+        )
     return data
 
 

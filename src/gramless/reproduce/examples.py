@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 from pathlib import Path
 
 from gramless.features import PictureError, make_thumbnail
+from gramless.features.thumbnails import data_uri
 from gramless.report.reproduction import Answer, Example, Section
 from gramless.reproduce import discrimination
 from gramless.reproduce.cells import Computed
@@ -47,6 +47,6 @@ def _thumbnail(images: Path | None, name: str) -> str:
     if images is None:
         return ""
     try:
-        return base64.b64encode(make_thumbnail(images / name, THUMBNAIL_SIDE)).decode()
+        return data_uri(make_thumbnail(images / name, THUMBNAIL_SIDE))
     except PictureError:
         return ""

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from gramless.report.reproduction import Entry, Row, Section, Table, count_verdicts
 
+LIKE = "figures of keywords against the published"
+UNLIKE = "relative errors and times, of another kernel and on other machines"
+
 Place = tuple[Row, str, Entry]
 """A row, the name of a column, and what stands there."""
 
@@ -29,9 +32,8 @@ def section(
     tables: Sequence[Table], differences: Sequence[str], n_missing: int, remarks: Sequence[str] = ()
 ) -> Section:
     """The counts, in all and by table and head, each with what is farthest behind; the field; and the differences."""
-    ahead, behind = count_verdicts(tables)
     compared = [entry for table in tables for row in table.rows for entry in row.entries if entry.verdict]
-    paragraphs = [f"{ahead} figures are ahead of the published ones, {behind} behind."]
+    paragraphs = [f"{name[0].upper()}{name[1:]}: {told}." for name, told in _counts(tables)]
     if any(entry.spread is not None for entry in compared):
         n_within = sum(entry.within_spread for entry in compared)
         paragraphs.append(f"{n_within} of these differences are smaller than the standard deviation over seeds.")
@@ -42,6 +44,18 @@ def section(
     points += remarks
     points += [f"What differs: {difference}" for difference in differences]
     return Section("Where this is behind, and what differs", tuple(paragraphs), tuple(points))
+
+
+def facts(tables: Sequence[Table], n_cells: int, n_missing: int) -> tuple[tuple[str, str], ...]:
+    """What stands at the top: how much is computed, and the counts."""
+    return ("cells computed", f"{n_cells - n_missing:,} of {n_cells:,}"), *_counts(tables)
+
+
+def _counts(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
+    for title, like_for_like in ((LIKE, True), (UNLIKE, False)):
+        ahead, behind = count_verdicts(table for table in tables if table.like_for_like is like_for_like)
+        if ahead or behind:
+            yield title, f"{ahead:,} ahead, {behind:,} behind"
 
 
 def _parts(table: Table) -> Iterator[tuple[str, list[Place]]]:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from gramless.heads import Threshold, out_of_fold_scores
+from gramless.heads import Threshold
 from gramless.metrics import mean_average_precision, mf_concepts, mf_samples
 from gramless.report.reproduction import Entry, Row, Table, over_seeds
 from gramless.reproduce import paper
 from gramless.reproduce.cells import Cell, Computed, Figures
-from gramless.reproduce.classifiers import Scores, hinge_on_kernel, signs_of, squared_hinge_on_map
+from gramless.reproduce.classifiers import Scores, hinge_on_kernel, squared_hinge_on_map
 from gramless.reproduce.collection import Collection
 from gramless.reproduce.discrimination import MAP_MODELS
+from gramless.reproduce.keywords import scores_of_unseen
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 
 TABLE = "discrimination on ImageCLEF"
 VERSION = 1
 HEADS = {"paper": "positive scores", "ours": "learned thresholds"}
-N_FOLDS = 5
 MEASURES = paper.MEASURES["imageclef"]
 
 
@@ -96,22 +95,20 @@ def _cell(laboratory: Laboratory, network: NetworkSpec, of_map: MapSpec | None) 
         "S": None if of_map is None else of_map.n_landmarks,
         "S'": None if of_map is None else of_map.n_tuning,
         "seed": network.seed,
-        "data": pictures.sha256,
+        "data": laboratory.fingerprint,
     }
-    return Cell(TABLE, VERSION, settings, compute)
+    made_from = (laboratory.fingerprint, network) if of_map is None else (laboratory.fingerprint, network, of_map)
+    return Cell(TABLE, VERSION, settings, compute, made_from)
 
 
 def judged(scores: Scores, pictures: Collection, seed: int) -> Figures:
     """The measures of both ways to decide; MAP goes by scores alone, and is the same."""
-    train, truth = pictures.train, pictures.labels[pictures.test]
-    signs = signs_of(pictures.labels[train])
-    generator = torch.Generator().manual_seed(seed)
-    unseen = out_of_fold_scores(lambda a, b: scores(train[a], train[b]), signs, min(N_FOLDS, len(train)), generator)
-    margins = scores(train, pictures.test)
+    truth = pictures.labels[pictures.test]
+    margins = scores(pictures.train, pictures.test)
     ranking = mean_average_precision(margins, truth, over="samples")
 
     def measures(chosen: np.ndarray) -> Figures:
         return {"MF-S": mf_samples(chosen, truth), "MF-C": mf_concepts(chosen, truth), "MAP": ranking}
 
-    learned = Threshold.learn(unseen, signs)
+    learned = Threshold.learn(*scores_of_unseen(scores, pictures, seed))
     return {"paper": measures(Threshold().decide(margins)), "ours": measures(learned.decide(margins))}

@@ -11,6 +11,7 @@ import torch
 from gramless.estimators.labelling import learn_labelling
 from gramless.heads import out_of_fold_scores
 from gramless.metrics import annotation_scores, top_k
+from gramless.report.spread import spread_evenly
 from gramless.reproduce.cells import Figures
 from gramless.reproduce.classifiers import Scores, signs_of
 from gramless.reproduce.collection import Collection
@@ -30,14 +31,20 @@ def most_gained(scores: Scores, pictures: Collection, seed: int) -> np.ndarray:
 
     As `DeepMapClassifier` with top_k and recall_weight="auto"; no test picture is looked at to choose anything.
     """
-    train = pictures.train
-    signs = signs_of(pictures.labels[train])
-    generator = torch.Generator().manual_seed(seed)
-    unseen = out_of_fold_scores(lambda a, b: scores(train[a], train[b]), signs, min(N_FOLDS, len(train)), generator)
+    unseen, signs = scores_of_unseen(scores, pictures, seed)
     labelling = learn_labelling(
         lambda: unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto", threshold="sign"
     )
-    return labelling.decide(scores(train, pictures.test))
+    return labelling.decide(scores(pictures.train, pictures.test))
+
+
+def scores_of_unseen(scores: Scores, pictures: Collection, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the training pictures by classifiers that did not see them, and the signs of their labels."""
+    train = pictures.train
+    signs = signs_of(pictures.labels[train])
+    generator = torch.Generator().manual_seed(seed)
+    n_folds = min(N_FOLDS, len(train))
+    return out_of_fold_scores(lambda a, b: scores(train[a], train[b]), signs, n_folds, generator), signs
 
 
 def with_both_heads(paper_scores: Scores, our_scores: Scores, pictures: Collection, seed: int) -> Figures:
@@ -64,5 +71,4 @@ def judged(chosen: np.ndarray, pictures: Collection) -> Figures:
 
 def example_rows(n_test: int) -> list[int]:
     """A dozen test pictures, evenly spread."""
-    n_shown = min(N_EXAMPLES, n_test)
-    return [i * n_test // n_shown for i in range(n_shown)]
+    return spread_evenly(range(n_test), N_EXAMPLES)

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from gramless.atomic import write_atomically
 from gramless.dkn import DeepKernel
+from gramless.errors import FileFormatError
 from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
 from gramless.kernels import Precomputed
 from gramless.learning import SemiSupervised, Supervised
@@ -95,6 +97,12 @@ class Laboratory:
         self._map: tuple[MapSpec, DeepMapOfAll] | None = None
         folder.mkdir(parents=True, exist_ok=True)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what networks and maps depend on beside their specification."""
+        told = json.dumps([VERSION, self.collection.sha256, self.n_hidden, self.n_candidates, KERNELS])
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
     def kernel(self, spec: NetworkSpec) -> DeepKernel:
         """Found again, or learned."""
         name = self._name(asdict(spec))
@@ -136,7 +144,15 @@ class Laboratory:
         kind = SemiSupervised if spec.learning == "semi-supervised" else Supervised
         learning = kind(max_samples=spec.max_samples, checkpoint=str(checkpoint))
         network = DeepKernelNetwork(KERNELS, hidden, learning=learning, random_state=spec.seed)
-        if spec.learning == "semi-supervised":
+        try:
+            return self._fitted(network, spec.learning)
+        except FileFormatError:  # the checkpoint of another version, or of a device that rounds differently
+            checkpoint.unlink()
+            return self._fitted(network, spec.learning)
+
+    def _fitted(self, network: DeepKernelNetwork, learning: Learning) -> DeepKernel:
+        pictures = self.collection
+        if learning == "semi-supervised":
             labelled = np.arange(len(pictures.labels))
             known = labelled < pictures.n_train
             return network.fit(pictures.views[labelled], pictures.labels, known).kernel_
@@ -166,9 +182,7 @@ class Laboratory:
         return DeepMapOfAll(deep_map.transform(views).cpu().numpy(), curve)
 
     def _name(self, spec: dict[str, Any]) -> str:
-        told = json.dumps(
-            [VERSION, self.collection.sha256, self.n_hidden, self.n_candidates, KERNELS, spec], sort_keys=True
-        )
+        told = json.dumps([self.fingerprint, spec], sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()[:20]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 import torch
@@ -56,7 +57,8 @@ def cells(plan: Plan) -> list[Cell]:
                 "drawn from": plan.n_candidates,
                 "device": device_name(),
             },
-            lambda size=size: measure(size, plan),  # type: ignore[misc]
+            partial(measure, size, plan),
+            work=float(size) ** 2,
         )
         for size in plan.n_samples
     ]
@@ -112,7 +114,7 @@ def error_table(computed: Computed, plan: Plan) -> Table:
             tuned = kind == "fine-tuned"
             entries = []
             for size in plan.n_samples:
-                runs = computed.runs(TABLE, T=size)
+                runs = computed.runs(TABLE, T=size)[:1]  # the same on every device
                 theirs = paper.relative_error("imageclef", n_landmarks, plan.n_tuning if tuned else None, size)
                 if theirs is None and tuned:
                     theirs = paper.error_at_scale(size, n_landmarks)
@@ -131,41 +133,44 @@ def error_table(computed: Computed, plan: Plan) -> Table:
 
 def time_table(computed: Computed, plan: Plan) -> Table:
     rows = []
-    for name, n_landmarks in _timed_models(plan):
+    devices = computed.devices(TABLE) or [device_name()]
+    for device, (name, n_landmarks) in product(devices, _timed_models(plan)):
         entries = []
         for size in plan.n_samples:
             hours = paper.hours_at_scale(size, n_landmarks)
-            seconds = tuple(run["seconds"][str(n_landmarks or "DKN")] for run in computed.runs(TABLE, T=size))
-            entries.append(Entry(seconds, None if hours is None else 3600.0 * hours, "lower", 1))
-        rows.append(Row(name, tuple(entries)))
+            runs = computed.runs(TABLE, T=size, device=device)
+            seconds = tuple(run["seconds"][str(n_landmarks or "DKN")] for run in runs)
+            entries.append(Entry(seconds, None if hours is None else 3600.0 * hours, "lower", 2))
+        rows.append(Row(f"{name}, {device}", tuple(entries)))
     return Table(
         f"Time up to {max(plan.n_samples):,} samples, made-up features",
         f"{MADE_UP}. Seconds of all kernel values between the samples of T (DKN; half of them, by symmetry) and of "
-        f"their vectors (DMN), on {device_name()}, in whose memory the features lie; the paper's on an Intel Core i5.",
+        "their vectors (DMN), with features in the device's memory; the paper's on an Intel Core i5.",
         (),
         tuple(f"T = {size:,}" for size in plan.n_samples),
         tuple(rows),
+        like_for_like=False,
     )
 
 
 def time_figure(computed: Computed, plan: Plan) -> Figure:
     curves = []
     for name, n_landmarks in _timed_models(plan):
-        ours = [
-            (float(size), run["seconds"][str(n_landmarks or "DKN")])
-            for size in plan.n_samples
-            for run in computed.runs(TABLE, T=size)
-        ]
         hours = [(size, paper.hours_at_scale(size, n_landmarks)) for size in plan.n_samples]
-        theirs = [(float(size), 3600.0 * each) for size, each in hours if each is not None]
-        for label, points, published in ((name, ours, False), (f"{name}, the paper", theirs, True)):
+        found = {f"{name}, the paper": [(float(size), 3600.0 * each) for size, each in hours if each is not None]}
+        for device in computed.devices(TABLE):
+            found[f"{name}, {device}"] = [
+                (float(size), run["seconds"][str(n_landmarks or "DKN")])
+                for size in plan.n_samples
+                for run in computed.runs(TABLE, T=size, device=device)
+            ]
+        for label, points in found.items():
             if points:
                 sizes, seconds = zip(*points, strict=True)
-                curves.append(Curve(label, sizes, seconds, published))
+                curves.append(Curve(label, sizes, seconds, paper=label.endswith("the paper")))
     return Figure(
         "Time against |T|, made-up features",
-        f"{MADE_UP}. On {device_name()}; time of kernel values grows with the square of the samples, that of vectors "
-        "with their number.",
+        f"{MADE_UP}. Time of kernel values grows with the square of the samples, that of vectors with their number.",
         "samples in T",
         "seconds",
         tuple(curves),

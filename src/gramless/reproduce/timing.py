@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -61,7 +62,9 @@ def growth_cell(
         deep_map = DeepMapNetwork(kernel, landmarks=landmarks, random_state=0).fit(pictures.views).map_
         return {"seconds": median_seconds(lambda: deep_map.transform(T))}
 
-    return Cell(GROWTH, VERSION, _settings(laboratory, features, network, n_landmarks) | {"T": n_samples}, compute)
+    settings = _settings(laboratory, features, network, n_landmarks) | {"T": n_samples}
+    work = float(n_samples) ** (2 if n_landmarks is None else 1)
+    return Cell(GROWTH, VERSION, settings, compute, (laboratory.fingerprint, network), work)
 
 
 def picture_cell(laboratory: Laboratory, features: str, network: NetworkSpec, n_landmarks: int | None) -> Cell:
@@ -79,7 +82,8 @@ def picture_cell(laboratory: Laboratory, features: str, network: NetworkSpec, n_
         head = torch.from_numpy(rng.normal(size=(deep_map.n_components, n_keywords)).astype(np.float32))
         return {"seconds": median_seconds(lambda: deep_map.transform(test) @ head) / len(test)}
 
-    return Cell(PER_PICTURE, VERSION, _settings(laboratory, features, network, n_landmarks), compute)
+    settings = _settings(laboratory, features, network, n_landmarks)
+    return Cell(PER_PICTURE, VERSION, settings, compute, (laboratory.fingerprint, network))
 
 
 def median_seconds(work: Callable[[], object]) -> float:
@@ -101,19 +105,19 @@ def timed(work: Callable[[], Result]) -> tuple[Result, float]:
 
 def growth_figure(computed: Computed, features: str, plan: Plan) -> Figure:
     curves = []
-    for n_landmarks in (None, *plan.grown_landmarks):
+    for device, n_landmarks in product(computed.devices(GROWTH), (None, *plan.grown_landmarks)):
         found = [
             (float(size), run["seconds"])
             for size in plan.n_samples
-            for run in computed.runs(GROWTH, features=features, S=n_landmarks, T=size)
+            for run in computed.runs(GROWTH, features=features, S=n_landmarks, T=size, device=device)
         ]
         if found:
             sizes, seconds = zip(*found, strict=True)
-            curves.append(Curve(_model(n_landmarks), sizes, seconds))
+            curves.append(Curve(f"{_model(n_landmarks)}, {device}", sizes, seconds))
     return Figure(
         f"Time against |T|, {features} features",
-        f"All kernel values between the pictures of T (DKN), and their vectors (DMN), on {device_name()}. Features are "
-        "not counted. Time of the DKN grows with the square of |T|, that of a DMN with |T|.",
+        "All kernel values between the pictures of T (DKN), and their vectors (DMN). Features are not "
+        "counted. Time of the DKN grows with the square of |T|, that of a DMN with |T|.",
         "pictures in T",
         "seconds",
         tuple(curves),
@@ -124,18 +128,23 @@ def growth_figure(computed: Computed, features: str, plan: Plan) -> Figure:
 def picture_table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) -> Table:
     """with_paper : whether the paper's times are about these features"""
     rows = []
+    devices = computed.devices(PER_PICTURE) or [device_name()]
     for n_landmarks in (None, *plan.n_landmarks):
-        runs = computed.runs(PER_PICTURE, features=features, S=n_landmarks)
-        seconds = tuple(1e3 * run["seconds"] for run in runs)
         theirs = paper.seconds_per_picture("corel5k", n_landmarks) if with_paper else None
-        rows.append(Row(_model(n_landmarks), (Entry(seconds, None if theirs is None else 1e3 * theirs, "lower", 2),)))
+        entries = []
+        for device in devices:
+            runs = computed.runs(PER_PICTURE, features=features, S=n_landmarks, device=device)
+            seconds = tuple(1e3 * run["seconds"] for run in runs)
+            entries.append(Entry(seconds, None if theirs is None else 1e3 * theirs, "lower", 3))
+        rows.append(Row(_model(n_landmarks), tuple(entries)))
     return Table(
         f"Time per test picture, {features} features",
-        f"Milliseconds from features to the scores of all keywords, all test pictures at once, on {device_name()}; the "
-        "paper's on an Intel Core i5.",
+        "Milliseconds from features to the scores of all keywords, all test pictures at once; the paper's on an Intel "
+        "Core i5.",
         (),
-        ("milliseconds",),
+        tuple(f"on {device}" for device in devices),
         tuple(rows),
+        like_for_like=False,
     )
 
 
@@ -143,7 +152,8 @@ def device_name() -> str:
     """Where this machine computes."""
     if torch.cuda.is_available():
         return str(torch.cuda.get_device_name())
-    return f"a CPU with {torch.get_num_threads()} threads"
+    n_threads = torch.get_num_threads()
+    return f"a CPU with {n_threads} {'thread' if n_threads == 1 else 'threads'}"
 
 
 def _model(n_landmarks: int | None) -> str:
@@ -159,5 +169,5 @@ def _settings(
         "S": n_landmarks,
         "learned on": network.max_samples,
         "device": device_name(),
-        "data": laboratory.collection.sha256,
+        "data": laboratory.fingerprint,
     }
