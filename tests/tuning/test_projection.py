@@ -9,6 +9,7 @@ from gramless.tuning import tune_filter, tune_projection
 from gramless.tuning.projection import apply_mixing
 from gramless.tuning.spectral import apply_gains
 from gramless.tuning.tuning_set import gather
+from gramless.views import Views
 from tests.tuning.kernels import compiled, error, generator, heavy_tail
 
 N_LANDMARKS, N_TUNING, N = 40, 250, 400
@@ -80,3 +81,14 @@ def test_a_large_tuning_set_is_compared_in_groups(tail, monkeypatch):
     rows, gram = samples.batch(generator())
     assert len(rows) == len(gram) <= 50
     assert error(tune_projection(plain, tuning, generator()).map, unseen) < 0.5 * error(plain, unseen)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_samples_on_the_gpu_are_tuned_on_as_those_in_memory():
+    kernel, views = heavy_tail(n=N)
+    there = Views({name: torch.as_tensor(views[name]).cuda() for name in views.names})
+    errors = [
+        tune_projection(compiled(kernel, samples, N_LANDMARKS), samples[:N_TUNING], generator()).error_after
+        for samples in (views, there)
+    ]
+    assert errors[1] == pytest.approx(errors[0], rel=0.1)
