@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from gramless.cli.reproduce import reproduce
 from gramless.errors import DataError
 from gramless.features import workers
+from gramless.packages import MissingPackageError
 from gramless.reproduce import (
     comparison,
     corel5k,
@@ -97,6 +99,26 @@ def test_ctrl_c_writes_what_is_known_and_the_next_run_continues(small, tmp_path,
     done = call(*options)
     assert done.exit_code == 0, done.output
     assert "are not computed yet" not in (out / "report.html").read_text()
+
+
+def test_kept_features_of_another_data_set_are_refused(small, tmp_path):
+    data, other, out = tmp_path / "data", tmp_path / "other", tmp_path / "out"
+    for folder, n_test in ((data, 8), (other, 7)):
+        folder.mkdir()
+        write_corel5k(folder, n_test=n_test)
+    options = ("--out", out, "--features", "handcrafted", "--quick")
+    assert call("corel5k", "--data", data, *options).exit_code == 0
+    done = call("corel5k", "--data", other, *options)
+    assert isinstance(done.exception, DataError)
+    assert str(other) in str(done.exception)
+
+
+@pytest.mark.parametrize("command", [("corel5k",), ("imageclef", "--generated")])
+def test_what_the_report_needs_is_asked_for_before_anything_is_computed(tmp_path, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = call(*command, "--out", tmp_path / "out")
+    assert isinstance(done.exception, MissingPackageError)
+    assert not (tmp_path / "out").exists()
 
 
 def test_features_or_pictures_are_needed(small, tmp_path):

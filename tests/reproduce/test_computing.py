@@ -44,6 +44,9 @@ def test_the_estimate_grows_with_the_work(tmp_path, monkeypatch):
     assert "left" not in lines[0]
     assert lines[1].endswith("(about 33 min left)")  # 20^2 + 40^2 s
     assert lines[2].endswith("(about 27 min left)")
+    continued = []
+    compute_missing([*cells, Cell("t", 1, {"T": 80}, taking(1), work=80**2)], CellStore(tmp_path), continued.append)
+    assert continued[0].endswith("(about 1.8 h left)")  # 80^2 s, by the cells that were known before
 
 
 def test_late_cells_come_last_and_cells_made_from_the_same_together():

@@ -8,6 +8,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 import gramless as gl
+from gramless.reproduce import laboratory as laboratory_module
 from gramless.reproduce.collection import Collection
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 from gramless.tuning import TUNERS, tune_algorithm1
@@ -35,6 +36,33 @@ def test_a_network_is_learned_once_and_leaves_no_checkpoint(tmp_path, monkeypatc
     assert [path.suffix for path in tmp_path.iterdir()] == [".gramless"]
     monkeypatch.setattr(Laboratory, "_learned", lambda *_: pytest.fail("it is learned already"))
     torch.testing.assert_close(Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED), first)
+
+
+def test_a_checkpoint_of_another_run_is_begun_anew(tmp_path):
+    pictures = small_collection()
+    expected = Laboratory(pictures, tmp_path / "a", 5, 60).gram(SUPERVISED)
+    laboratory = Laboratory(pictures, tmp_path / "b", 5, 60)
+    (learned,) = (tmp_path / "a").iterdir()
+    (tmp_path / "b" / learned.with_suffix(".checkpoint").name).write_bytes(b"of an older version")
+    torch.testing.assert_close(laboratory.gram(SUPERVISED), expected)
+    assert [path.suffix for path in (tmp_path / "b").iterdir()] == [".gramless"]
+
+
+@pytest.mark.parametrize("change", [{"n_hidden": 6}, {"n_candidates": 50}, {"collection": small_collection(seed=1)}])
+def test_the_fingerprint_tells_laboratories_apart(tmp_path, change):
+    def fingerprint(**settings):
+        given = {"collection": small_collection(), "folder": tmp_path, "n_hidden": 5, "n_candidates": 60}
+        return Laboratory(**(given | settings)).fingerprint
+
+    assert fingerprint() == fingerprint(folder=tmp_path / "elsewhere")
+    assert fingerprint(**change) != fingerprint()
+
+
+@pytest.mark.parametrize(("constant", "value"), [("VERSION", 99), ("KERNELS", ("linear",))])
+def test_so_does_how_networks_are_made(tmp_path, monkeypatch, constant, value):
+    before = Laboratory(small_collection(), tmp_path, 5, 60).fingerprint
+    monkeypatch.setattr(laboratory_module, constant, value)
+    assert Laboratory(small_collection(), tmp_path, 5, 60).fingerprint != before
 
 
 def test_the_average_kernel_is_the_average_of_the_papers_four(shared):

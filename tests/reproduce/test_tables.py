@@ -8,7 +8,7 @@ import torch
 
 from gramless.report.reproduction import Entry, Row
 from gramless.reproduce import comparison, discrimination, examples, honesty, methods, relative_errors, timing
-from gramless.reproduce.cells import CellStore, collect
+from gramless.reproduce.cells import CellStore, Computed, collect
 from gramless.reproduce.computing import compute_missing, in_order
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 from tests.reproduce.samples import small_collection
@@ -171,6 +171,22 @@ def test_times_are_positive_and_in_milliseconds_beside_the_papers(computed):
     assert 0 < table.rows[0].entries[0].mean < 1000
     figure = timing.growth_figure(computed, "handcrafted", TIMES)
     assert [curve.x for curve in figure.curves] == [(20.0, 40.0)] * 2
+
+
+def test_devices_stand_beside_each_other(computed):
+    elsewhere = [
+        (replace(cell, settings={**cell.settings, "device": "a GPU"}), {"seconds": 1000.0})
+        for cell, _ in computed.known
+        if cell.device
+    ]
+    both = Computed((*computed.known, *elsewhere), 0)
+    table = timing.picture_table(both, "handcrafted", TIMES, with_paper=True)
+    assert table.columns == (f"on {timing.device_name()}", "on a GPU")
+    assert all([len(entry.values) for entry in row.entries] == [1, 1] for row in table.rows)
+    assert [row.entries[1].mean for row in table.rows] == [1e6, 1e6]  # milliseconds
+    curves = timing.growth_figure(both, "handcrafted", TIMES).curves
+    assert [curve.label for curve in curves][2:] == ["DKN, a GPU", "DMN, S = 12, a GPU"]
+    assert [curve.x for curve in curves] == [(20.0, 40.0)] * 4
 
 
 def test_comparison_has_our_rows_the_papers_and_the_fields(computed):
