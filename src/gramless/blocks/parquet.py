@@ -116,6 +116,8 @@ def _dataset(path: Path) -> Any:
     needed("pyarrow")
     from pyarrow import ArrowException, dataset
 
+    if not path.exists():
+        raise DataError(f"there is no file or folder {path}. Check the path of the Parquet data.")
     try:
         return dataset.dataset(path, format="parquet")
     except (ArrowException, OSError) as error:

@@ -137,5 +137,7 @@ def _only_file(folder: Path, name: str) -> Path:
     found = sorted(folder.rglob(name))
     if len(found) != 1:
         came = ", ".join(map(str, found)) or "there is none"
-        raise DataError(f"{folder} must hold one file {name}, in whichever subfolder, but {came}.")
+        raise DataError(
+            f"{folder} must hold one file {name}, in whichever subfolder, but {came}. Give ImageCLEF's folder."
+        )
     return found[0]

@@ -13,8 +13,8 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
-from gramless.dmn import CollapsedMap
-from gramless.errors import DataError, MemoryBudgetError
+from gramless.errors import DataError
+from gramless.estimators.automatic_tuning import tune_if_possible
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
@@ -37,11 +37,9 @@ from gramless.heads import (
     Weights,
     out_of_fold_scores,
 )
-from gramless.tuning.pairs import fresh_rows
 from gramless.views import Views
 
 N_FOLDS = 5
-FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put six maps in order, far fewer would guess
 SMALLEST_WIDTH = 1e-3  # of the mean diagonal: with every sample a landmark nothing is missing, and the hinge is plain
 
 
@@ -177,7 +175,7 @@ class DeepMapClassifier(ViewsClassifier):
             random_state=seeds[1],
         ).fit(views)
         if self.tuning == "auto":
-            self._tune_if_possible(views)
+            tune_if_possible(self.map_network_, views)
         phi = self._features(views)
         fit = LinearFit(
             self.head, self.C, self._residual(views, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
@@ -260,18 +258,6 @@ class DeepMapClassifier(ViewsClassifier):
 
     def _known_sample(self) -> Views:
         return self.map_network_.landmarks_[:1]
-
-    def _tune_if_possible(self, views: Views) -> None:
-        """tuning="exact" for the compiled map, if there are samples to choose by and the memory budget has room."""
-        compiled = self.map_network_.map_
-        if not isinstance(compiled, CollapsedMap):
-            return
-        if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
-            return
-        try:
-            self.map_network_.set_params(tuning="exact").fine_tune(views)
-        except MemoryBudgetError:
-            self.map_network_.set_params(tuning=None)
 
     def _residual(self, views: Views, phi: np.ndarray) -> float:
         """The mean of kappa(x, x) - |phi(x)|^2: what of a sample the map does not show."""

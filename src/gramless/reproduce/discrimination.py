@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from gramless.report.reproduction import Entry, Row, Table, over_seeds
 from gramless.reproduce import paper
 from gramless.reproduce.cells import Cell, Computed, Figures
-from gramless.reproduce.classifiers import (
-    balanced_on_kernel,
-    balanced_on_map,
-    hinge_on_kernel,
-    squared_hinge_on_map,
-)
-from gramless.reproduce.keywords import with_both_heads
+from gramless.reproduce.classifiers import balanced_on_kernel, hinge_on_kernel
+from gramless.reproduce.keywords import on_vectors, with_both_heads
 from gramless.reproduce.laboratory import Laboratory, Learning, MapSpec, NetworkSpec, Tuning
 
 TABLE = "discrimination"
@@ -87,10 +82,7 @@ def kernel_cell(laboratory: Laboratory, features: str, network: NetworkSpec) -> 
 
 def map_cell(laboratory: Laboratory, features: str, spec: MapSpec) -> Cell:
     def compute() -> Figures:
-        pictures, phi = laboratory.collection, laboratory.map(spec).phi
-        paper_scores = balanced_on_map(phi, pictures.labels, spec.seed)
-        our_scores = squared_hinge_on_map(phi, pictures.labels)
-        return with_both_heads(paper_scores, our_scores, pictures, spec.seed)
+        return on_vectors(laboratory.map(spec).phi, laboratory.collection, spec.seed)
 
     settings = {
         "model": MAP_MODELS[spec.tuning],

@@ -26,7 +26,13 @@ def section(
     )
     fine_tuned = computed.runs(
         discrimination.TABLE,
-        **{"model": "fine-tuned DMN", "features": features, "S": n_landmarks, "S'": max(plan.n_tuning), "seed": 0},
+        **{
+            "model": discrimination.MAP_MODELS["exact"],
+            "features": features,
+            "S": n_landmarks,
+            "S'": max(plan.n_tuning),
+            "seed": 0,
+        },
     )
     found = []
     for row in example_rows(len(pictures.test)):

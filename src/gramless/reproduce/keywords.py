@@ -13,7 +13,7 @@ from gramless.heads import out_of_fold_scores
 from gramless.metrics import annotation_scores, top_k
 from gramless.report.spread import spread_evenly
 from gramless.reproduce.cells import Figures
-from gramless.reproduce.classifiers import Scores, signs_of
+from gramless.reproduce.classifiers import Scores, balanced_on_map, signs_of, squared_hinge_on_map
 from gramless.reproduce.collection import Collection
 
 N_KEYWORDS = 5  # per picture, the field's custom
@@ -53,6 +53,12 @@ def with_both_heads(paper_scores: Scores, our_scores: Scores, pictures: Collecti
         "paper": judged(best_scored(paper_scores, pictures), pictures),
         "ours": judged(most_gained(our_scores, pictures, seed), pictures),
     }
+
+
+def on_vectors(phi: np.ndarray, pictures: Collection, seed: int) -> Figures:
+    """With both heads on the vectors (n, d) of all pictures."""
+    labels = pictures.labels
+    return with_both_heads(balanced_on_map(phi, labels, seed), squared_hinge_on_map(phi, labels), pictures, seed)
 
 
 def judged(chosen: np.ndarray, pictures: Collection) -> Figures:

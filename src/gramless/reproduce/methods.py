@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-import numpy as np
 from sklearn.preprocessing import normalize
 
 from gramless.annotation.fitting import N_LANDMARKS, learn_keywords
 from gramless.features import LEARNED
 from gramless.reproduce import baselines
 from gramless.reproduce.cells import Figures
-from gramless.reproduce.classifiers import Scores, balanced_on_map, squared_hinge_on_map
-from gramless.reproduce.collection import Collection
-from gramless.reproduce.keywords import judged, with_both_heads
+from gramless.reproduce.keywords import judged, on_vectors, with_both_heads
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 
 N_COMPONENTS = 1_200  # of Nystroem's and of transductive maps: the paper's largest
@@ -29,20 +26,20 @@ NEED_A_NETWORK = (NETWORK_SVM, WORD_VECTORS)
 
 def network_svm(laboratory: Laboratory, seed: int) -> Figures:
     """The paper's ResNet + SVM."""
-    return _on_vectors(normalize(laboratory.collection.views[LEARNED[0]]), laboratory.collection, seed)
+    return on_vectors(normalize(laboratory.collection.views[LEARNED[0]]), laboratory.collection, seed)
 
 
 def nystroem(laboratory: Laboratory, seed: int) -> Figures:
     """The map of the average of all kernels: what learning the kernel adds to."""
     n_landmarks = min(N_COMPONENTS, laboratory.collection.n_train)
     compiled = laboratory.map(MapSpec(average_network(laboratory, seed), n_landmarks, seed))
-    return _on_vectors(compiled.phi, laboratory.collection, seed)
+    return on_vectors(compiled.phi, laboratory.collection, seed)
 
 
 def transductive(laboratory: Laboratory, seed: int) -> Figures:
     """wTKML's setting."""
     phi = baselines.transductive_map(laboratory.gram(average_network(laboratory, seed)), N_COMPONENTS)
-    return _on_vectors(phi, laboratory.collection, seed)
+    return on_vectors(phi, laboratory.collection, seed)
 
 
 def word_vectors(laboratory: Laboratory, seed: int) -> Figures:
@@ -90,8 +87,3 @@ def made_from(laboratory: Laboratory, method: str, seed: int) -> tuple[Hashable,
 
 def average_network(laboratory: Laboratory, seed: int) -> NetworkSpec:
     return NetworkSpec("average", 2, len(laboratory.collection), seed)
-
-
-def _on_vectors(phi: np.ndarray, pictures: Collection, seed: int) -> Figures:
-    paper_scores: Scores = balanced_on_map(phi, pictures.labels, seed)
-    return with_both_heads(paper_scores, squared_hinge_on_map(phi, pictures.labels), pictures, seed)
