@@ -35,7 +35,7 @@ def small(monkeypatch):
     monkeypatch.setitem(corel5k.VIEWS, "handcrafted", VIEWS)
     plans = corel5k.Plans(
         discrimination.Plan((("supervised", 3),), (8,), (20,), (), 1, 24),
-        relative_errors.Plan("corel5k", (8,), (20,), (30,), (), 1, 24),
+        relative_errors.Plan("corel5k", (8,), (20,), (30,), (), (8,), 1, 24),
         timing.Plan((10,), (8,), (8,), 24),
         comparison.Plan((methods.NEIGHBOURS,), (8,), 1),
     )

@@ -79,7 +79,7 @@ def test_plans_have_as_much_as_there_is(tmp_path):
     plan, errors = imageclef.plan_for(many, 2, quick=True), imageclef.errors_plan_for(many, 2, quick=True)
     assert (plan.n_layers, plan.n_landmarks, plan.n_tuning, plan.seeds) == ((3,), (500,), (2000,), 1)
     assert (errors.n_landmarks, errors.n_tuning, errors.n_samples) == ((500,), (2000,), (2000,))
-    assert (errors.algorithm1_landmarks, errors.seeds) == ((), 1)
+    assert (errors.algorithm1_landmarks, errors.free_landmarks, errors.seeds) == ((), (), 1)
 
 
 def test_concepts_are_those_with_positive_scores(tmp_path):

@@ -8,13 +8,13 @@ import torch
 
 from gramless.report.reproduction import Entry, Row
 from gramless.reproduce import comparison, discrimination, examples, honesty, methods, relative_errors, timing
-from gramless.reproduce.cells import CellStore, Computed, collect
+from gramless.reproduce.cells import Cell, CellStore, Computed, collect
 from gramless.reproduce.computing import compute_missing, in_order
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 from tests.reproduce.samples import small_collection
 
 KEYWORDS = discrimination.Plan((("supervised", 2), ("supervised", 3)), (12, 20), (50,), (), 2, 60)
-ERRORS = relative_errors.Plan("corel5k", (12,), (50,), (40, 90), (), 2, 60)
+ERRORS = relative_errors.Plan("corel5k", (12,), (50,), (40, 90), (), (12,), 2, 60)
 TIMES = timing.Plan((20, 40), (12,), (12,), 60)
 METHODS = tuple(methods.METHODS)
 COMPARED = comparison.Plan(METHODS, (12,), 2)
@@ -108,13 +108,13 @@ def test_published_figures_stand_beside_their_own_features_only(computed):
         timing.picture_table(computed, "handcrafted", TIMES, with_paper=False),
     ):
         assert not any(entry.paper for row in made.rows for entry in row.entries)
-    plan = relative_errors.Plan("corel5k", (500,), (2000,), (2000,), (), 1, 60)
+    plan = relative_errors.Plan("corel5k", (500,), (2000,), (2000,), (), (), 1, 60)
     beside = relative_errors.table(computed, "nothing computed", plan, with_paper=True)
     assert beside.rows[1].entries[0].paper == 2.45
 
 
 def test_where_all_pictures_are_tuned_on_none_is_outside(laboratory, tmp_path):
-    plan = relative_errors.Plan("corel5k", (12,), (90,), (40,), (), 1, 60)
+    plan = relative_errors.Plan("corel5k", (12,), (90,), (40,), (), (), 1, 60)
     cells, store = relative_errors.cells(laboratory, "x", plan), CellStore(tmp_path)
     label = "S = 12, fine-tuned, ours with exact landmarks, S' = 90"
 
@@ -141,24 +141,41 @@ def test_where_both_values_are_zero_there_is_no_error():
 
 def test_table_and_figure_of_errors(computed):
     table = relative_errors.table(computed, "handcrafted", ERRORS, with_paper=True)
-    assert [row.label for row in table.rows][:4] == [
+    assert [row.label for row in table.rows][:5] == [
         relative_errors.CONSTANT,
+        "S = 12, no map, vectors fitted to these values",
         "S = 12, initial",
         "S = 12, fine-tuned, ours, S' = 12",
         "S = 12, fine-tuned, ours with exact landmarks, S' = 12",
     ]
     assert table.columns == ("T = 40", "T = 90", "outside S and S'")
-    constant, *maps = table.rows
+    constant, free, *maps = table.rows
     assert all(len(entry.values) == 2 for row in maps for entry in row.entries)
-    assert [len(entry.values or ()) for entry in constant.entries] == [2, 2, 0]
-    assert constant.entries[-1].values is None  # there is no S to be outside of
+    for bound in (constant, free):
+        assert [len(entry.values or ()) for entry in bound.entries] == [2, 2, 0]
+        assert bound.entries[-1].values is None  # there is no map that could go outside
+        assert not any(entry.paper or entry.verdict for entry in bound.entries)
+    exact = next(row for row in maps if row.label == "S = 12, fine-tuned, ours with exact landmarks, S' = 50")
+    assert free.entries[1].mean < 0.8 * exact.entries[1].mean
     figure = relative_errors.loss_figure(computed, "handcrafted", ERRORS)
     assert {curve.label for curve in figure.curves} <= set(relative_errors.METHODS.values())
     assert all(curve.x[0] == 0 and len(curve.x) == len(curve.y) for curve in figure.curves)
 
 
+def test_what_is_possible_stands_beside_what_is_published(computed):
+    assert relative_errors.beside_the_possible(computed, "handcrafted", ERRORS) == []  # the paper has no S = 12
+    plan = relative_errors.Plan("corel5k", (500, 700), (2000, 3000), (2000, 4999), (), (500, 700), 2, 60)
+    settings = {"model": relative_errors.FREE, "features": "x", "S": 500, "S'": 3000}
+    runs = [({**settings, "seed": seed}, {"T": {"4999": error}}) for seed, error in enumerate((1.2, 1.4))]
+    known = tuple((Cell("relative error", 1, told, dict, ()), figures) for told, figures in runs)
+    (told,) = relative_errors.beside_the_possible(Computed(known, 0), "x", plan)
+    assert "S = 500" in told
+    assert "1.30 ± 0.14 % off over T = 4,999" in told
+    assert "the lowest published is 1.12" in told
+
+
 def test_algorithm_1_has_rows_where_it_is_planned_and_comes_last(laboratory):
-    plan = relative_errors.Plan("corel5k", (12, 20), (50,), (40,), (12,), 2, 60)
+    plan = relative_errors.Plan("corel5k", (12, 20), (50,), (40,), (12,), (), 2, 60)
     models = [cell.settings["model"] for cell in in_order(relative_errors.cells(laboratory, "x", plan))]
     assert models.count("fine-tuned, Algorithm 1") == 2  # S' = 12 and 50, one seed
     assert models[-2:] == ["fine-tuned, Algorithm 1"] * 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from gramless.metrics.approximation import pairwise_relative_error
 from gramless.report.reproduction import Curve, Entry, Figure, Row, Table, over_seeds
 from gramless.reproduce import paper
 from gramless.reproduce.cells import Cell, Computed, Figures
+from gramless.reproduce.free_vectors import free_vectors
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec, Tuning
 
 TABLE = "relative error"
@@ -24,6 +26,7 @@ METHODS: dict[Tuning | None, str] = {
     "algorithm1": "fine-tuned, Algorithm 1",
 }
 CONSTANT = "a constant in the kernel's place"
+FREE = "no map, vectors fitted to these values"
 GUESSES = 17  # of the best constant: quantiles of the kernel's values
 SAMPLED = 100_000  # values that quantiles are taken of
 LOSS_AT = (500, 2000)  # S and S' of the paper's figure of the loss
@@ -31,13 +34,14 @@ LOSS_AT = (500, 2000)  # S and S' of the paper's figure of the loss
 
 @dataclass(frozen=True)
 class Plan:
-    """S, S' beside S itself, |T|, and seeds; Algorithm 1 with the first seed, and some S alone."""
+    """S, S' beside S itself, |T|, and seeds; the S of Algorithm 1 (first seed alone) and those of free vectors."""
 
     data_set: paper.DataSet
     n_landmarks: tuple[int, ...]
     n_tuning: tuple[int, ...]
     n_samples: tuple[int, ...]
     algorithm1_landmarks: tuple[int, ...]
+    free_landmarks: tuple[int, ...]
     seeds: int
     max_samples: int
 
@@ -61,8 +65,16 @@ def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
         if tuning != "algorithm1" or seed == 0
     ]
     networks = [NetworkSpec("supervised", 3, plan.max_samples, seed) for seed in range(plan.seeds)]
-    constants = [constant_cell(laboratory, features, network, plan.n_samples) for network in networks]
-    return constants + [error_cell(laboratory, features, spec, plan.n_samples) for spec in specs]
+    starts = [
+        MapSpec(network, n_landmarks, network.seed, "exact", max(plan.n_tuning))
+        for network in networks
+        for n_landmarks in plan.free_landmarks
+    ]
+    return [
+        *(constant_cell(laboratory, features, network, plan.n_samples) for network in networks),
+        *(error_cell(laboratory, features, spec, plan.n_samples) for spec in specs),
+        *(free_cell(laboratory, features, start, plan.n_samples) for start in starts),
+    ]
 
 
 def constant_cell(laboratory: Laboratory, features: str, network: NetworkSpec, n_samples: tuple[int, ...]) -> Cell:
@@ -83,6 +95,23 @@ def constant_cell(laboratory: Laboratory, features: str, network: NetworkSpec, n
     return Cell(TABLE, VERSION, settings, compute, made_from=(laboratory.fingerprint, network))
 
 
+def free_cell(laboratory: Laboratory, features: str, start: MapSpec, n_samples: tuple[int, ...]) -> Cell:
+    """RE of as many numbers per picture as the map has components, fitted to the values between all pictures."""
+
+    def compute() -> Figures:
+        gram, order = laboratory.gram(start.network), laboratory.draw(0, None, start.seed).order
+        phi = free_vectors(torch.from_numpy(laboratory.map(start).phi).to(gram), gram)
+        return {"T": {str(size): percent(phi, gram, order[:size]) for size in n_samples}}
+
+    return Cell(
+        TABLE,
+        VERSION,
+        _settings(laboratory, FREE, features, start, n_samples),
+        compute,
+        made_from=(laboratory.fingerprint, start.network, start),
+    )
+
+
 def error_cell(laboratory: Laboratory, features: str, spec: MapSpec, n_samples: tuple[int, ...]) -> Cell:
     def compute() -> Figures:
         made, gram = laboratory.map(spec), laboratory.gram(spec.network)
@@ -95,8 +124,16 @@ def error_cell(laboratory: Laboratory, features: str, spec: MapSpec, n_samples: 
             "curve": made.curve,
         }
 
-    settings = {
-        "model": METHODS[spec.tuning],
+    settings = _settings(laboratory, METHODS[spec.tuning], features, spec, n_samples)
+    made_from = (laboratory.fingerprint, spec.network, spec)
+    return Cell(TABLE, VERSION, settings, compute, made_from, late=spec.tuning == "algorithm1")
+
+
+def _settings(
+    laboratory: Laboratory, model: str, features: str, spec: MapSpec, n_samples: tuple[int, ...]
+) -> dict[str, Any]:
+    return {
+        "model": model,
         "features": features,
         "S": spec.n_landmarks,
         "S'": spec.n_tuning,
@@ -105,8 +142,6 @@ def error_cell(laboratory: Laboratory, features: str, spec: MapSpec, n_samples: 
         "seed": spec.seed,
         "data": laboratory.fingerprint,
     }
-    made_from = (laboratory.fingerprint, spec.network, spec)
-    return Cell(TABLE, VERSION, settings, compute, made_from, late=spec.tuning == "algorithm1")
 
 
 def percent(phi: Tensor, gram: Tensor, rows: np.ndarray) -> float:
@@ -132,9 +167,11 @@ def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) ->
     with_paper : whether the paper's table is about these features
     """
     constant = computed.runs(TABLE, model=CONSTANT, features=features)
-    flat = [Entry(tuple(run["T"][str(size)] for run in constant), None, None, 2) for size in plan.n_samples]
-    rows = [Row(CONSTANT, (*flat, Entry(None, None, None, 2)))]
+    rows = [_bound(CONSTANT, constant, plan)]
     for n_landmarks in plan.n_landmarks:
+        if n_landmarks in plan.free_landmarks:
+            free = computed.runs(TABLE, model=FREE, features=features, S=n_landmarks)
+            rows.append(_bound(f"S = {n_landmarks:,}, {FREE}", free, plan))
         for tuning, n_tuning in plan.maps(n_landmarks):
             settings = {"model": METHODS[tuning], "features": features, "S": n_landmarks, "S'": n_tuning}
             runs = computed.runs(TABLE, **settings)
@@ -161,13 +198,44 @@ def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) ->
         "Percent, mean over all pairs of T of |a - b| / (|a| + |b|), a the inner product of two vectors and b the "
         f"kernel's value; supervised 3-layer DKN. {over_seeds(plan.seeds)}{of_algorithm1}. The first row says how "
         "much there is to approximate: RE shrinks with the spread of the kernel's values, and the paper does not say "
-        "what its own kernel has. An initial map, and ours with exact landmarks, give a landmark's values exactly; our "
-        "default gives these up for pictures that are not landmarks, so the last column leaves out S and S'.",
+        f"what its own kernel has.{_about_free(plan)} An initial map, and ours with exact landmarks, give a landmark's "
+        "values exactly; our default gives these up for pictures that are not landmarks, so the last column leaves out "
+        "S and S'.",
         (),
         (*(f"T = {size:,}" for size in plan.n_samples), "outside S and S'"),
         tuple(rows),
         like_for_like=False,
     )
+
+
+def _bound(label: str, runs: Sequence[Figures], plan: Plan) -> Row:
+    """What no map is: nothing is published beside it, and no picture is outside."""
+    over_t = (Entry(tuple(run["T"][str(size)] for run in runs), None, None, 2) for size in plan.n_samples)
+    return Row(label, (*over_t, Entry(None, None, None, 2)))
+
+
+def _about_free(plan: Plan) -> str:
+    if not plan.free_landmarks:
+        return ""
+    return " Vectors of S numbers, fitted to these very values, say what a map to as many numbers could reach at best."
+
+
+def beside_the_possible(computed: Computed, features: str, plan: Plan) -> list[str]:
+    """What as many numbers as landmarks hold of the kernel here, beside the lowest error that is published for them."""
+    told = []
+    size = max(plan.n_samples)
+    for n_landmarks in plan.free_landmarks:
+        runs = computed.runs(TABLE, model=FREE, features=features, S=n_landmarks)
+        free = Entry(tuple(run["T"][str(size)] for run in runs), None, None, 2)
+        published = [paper.relative_error(plan.data_set, n_landmarks, n_tuning, size) for n_tuning in plan.n_tuning]
+        lowest = min((figure for figure in published if figure is not None), default=None)
+        if free.values and lowest is not None:
+            told.append(
+                f"Relative errors, {features} features, S = {n_landmarks:,}: vectors of as many numbers, fitted to the "
+                f"values between all pictures without a map, are {free.ours_text} % off over T = {size:,}; the lowest "
+                f"published is {lowest:.2f}."
+            )
+    return told
 
 
 def loss_figure(computed: Computed, features: str, plan: Plan) -> Figure:
