@@ -26,22 +26,12 @@ from torch import Tensor
 
 import gramless as gl
 from gramless.metrics.approximation import pairwise_relative_error
+from gramless.reproduce import paper
+from gramless.reproduce.relative_errors import constant_percent, percent
 from gramless.tuning import TUNERS
 
 SIZES = (2000, 3000, 4000, 4999)
 REPEATED = 3000  # the size of S' at which several draws are made
-PAPER = {  # RE over |T| = 2,000, 3,000, 4,000, 4,999, the paper's COREL5k table
-    (500, None): (2.45, 2.41, 2.35, 2.26),
-    (500, 2000): (1.12, 1.15, 1.19, 1.19),
-    (500, 3000): (1.14, 1.12, 1.13, 1.12),
-    (500, 4000): (1.18, 1.14, 1.11, 1.10),
-    (500, 4999): (1.18, 1.14, 1.12, 1.10),
-    (700, None): (2.43, 2.39, 2.33, 2.24),
-    (700, 2000): (1.09, 1.13, 1.17, 1.18),
-    (700, 3000): (1.11, 1.10, 1.11, 1.11),
-    (700, 4000): (1.16, 1.12, 1.09, 1.08),
-    (700, 4999): (1.16, 1.12, 1.10, 1.08),
-}
 
 
 class Errors(NamedTuple):
@@ -49,13 +39,6 @@ class Errors(NamedTuple):
 
     over_t: tuple[float, ...]
     outside: float
-
-
-def relative_error(phi: Tensor, gram: Tensor, rows: np.ndarray) -> float:
-    """Over all pairs of the rows, in percent."""
-    chosen = torch.from_numpy(rows).to(gram.device)
-    a = phi[chosen] @ phi[chosen].T
-    return 100.0 * pairwise_relative_error(a, gram[chosen][:, chosen]).double().mean().item()
 
 
 def oracle(gram: Tensor, n_components: int, n_rounds: int = 10) -> Tensor:
@@ -72,13 +55,6 @@ def with_output_gain(kernel: gl.DeepKernel, gain: float) -> gl.DeepKernel:
     """The same network with the weights of its output unit scaled to another sum."""
     *hidden, output = kernel.layers
     return replace(kernel, layers=(*hidden, replace(output, weights=output.weights * (gain / output.weights.sum()))))
-
-
-def best_constant(gram: Tensor) -> float:
-    """RE of the best constant kernel: how much there is to approximate at all."""
-    values = gram.flatten()
-    guesses = torch.quantile(values[:: len(values) // 100_000 + 1], torch.linspace(0.1, 0.9, 17).to(gram))
-    return min(100.0 * pairwise_relative_error(guess.expand_as(gram), gram).mean().item() for guess in guesses)
 
 
 def main() -> None:
@@ -112,8 +88,8 @@ def main() -> None:
 
         def judge(deep_map: Any, order: np.ndarray = order, outside: np.ndarray = outside) -> Errors:
             phi = deep_map.transform(corel.views).to(gram)
-            over_t = tuple(relative_error(phi, gram, order[:size]) for size in SIZES)
-            return Errors(over_t, relative_error(phi, gram, outside) if len(outside) > 1 else float("nan"))
+            over_t = tuple(percent(phi, gram, order[:size]) for size in SIZES)
+            return Errors(over_t, percent(phi, gram, outside) if len(outside) > 1 else float("nan"))
 
         dmn = gl.DeepMapNetwork(kernel, landmarks=landmarks, random_state=seed).fit(corel.views[corel.train])
         note(n_landmarks, n_tuning, "Nystrom", judge(dmn.map_))
@@ -136,7 +112,7 @@ def main() -> None:
                 f"{result.error_after:.3f}, {last_error:.3f} after {last_step} steps",
                 flush=True,
             )
-    show(chosen.name, cells, kernel, best_constant(gram))
+    show(chosen.name, cells, kernel, constant_percent(gram, np.arange(len(gram))))
 
 
 def show(name: str, cells: dict[tuple[int, int, str], list[Errors]], kernel: gl.DeepKernel, constant: float) -> None:
@@ -144,7 +120,8 @@ def show(name: str, cells: dict[tuple[int, int, str], list[Errors]], kernel: gl.
     for (n_landmarks, n_tuning, method), runs in cells.items():
         over_t = np.array([run.over_t for run in runs])
         outside = np.array([run.outside for run in runs])
-        paper = PAPER.get((n_landmarks, None if method == "Nystrom" else n_tuning), ())
+        n_seen = None if method == "Nystrom" else n_tuning
+        published = [paper.relative_error("corel5k", n_landmarks, n_seen, size) for size in SIZES]
         figures.append(
             {
                 "S": n_landmarks,
@@ -162,7 +139,7 @@ def show(name: str, cells: dict[tuple[int, int, str], list[Errors]], kernel: gl.
                 method,
                 *([f"{e:.2f}" for e in over_t.mean(0)] if over_t.size else [""] * len(SIZES)),
                 unseen,
-                " ".join(map(str, paper)) if method in ("Nystrom", "algorithm1") else "",
+                " ".join(f"{e}" for e in published if e and method in ("Nystrom", "algorithm1")),
             ]
         )
     weights = b"".join(layer.weights.numpy().tobytes() for layer in kernel.layers)
