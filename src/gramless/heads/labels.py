@@ -41,8 +41,8 @@ class LabelCounts:
     def labels(self) -> Labels:
         if not self.multilabel and len(self.classes) < 2:
             raise DataError(
-                f"all {self.n_samples} samples are of one class, {self.classes[0]}: a classifier needs samples of at "
-                "least two classes. Add the others, or check that the labels are the right ones."
+                f"there is one class only, {self.classes[0]}, among the labels of all samples ({self.n_samples}): a "
+                "classifier needs at least two classes. Add the others, or check that the labels are the right ones."
             )
         return Labels(self.classes, self.multilabel)
 
