@@ -19,11 +19,16 @@ def view_file(folder: Path, view: int) -> Path:
 
 
 def make(folder: Path, n_samples: int, seed: int) -> None:
-    """Non-negative features whose classes overlap; what is there already is used again."""
+    """Non-negative features whose classes overlap. Of a seed, fewer samples are the first of more.
+
+    Where there are enough already they are used again; else they and all scores of them are replaced.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    done = folder / f"{n_samples}-{seed}"
-    if done.exists():
+    done = folder / f"samples-{seed}"
+    if done.exists() and int(done.read_text()) >= n_samples:
         return
+    for outdated in (*folder.glob("samples-*"), *folder.glob("scores*.npy")):
+        outdated.unlink()
     shape = (n_samples, WIDTH)
     views = [
         np.lib.format.open_memmap(view_file(folder, v), mode="w+", dtype=np.float32, shape=shape)
@@ -33,13 +38,14 @@ def make(folder: Path, n_samples: int, seed: int) -> None:
     prototypes = np.random.default_rng(seed).random((N_VIEWS, N_CLASSES, WIDTH), dtype=np.float32)
     for start in range(0, n_samples, ROWS):
         rows = slice(start, min(start + ROWS, n_samples))
+        n_rows = rows.stop - rows.start
         rng = np.random.default_rng([seed, start])
-        labels[rows] = rng.integers(0, N_CLASSES, rows.stop - rows.start)
+        labels[rows] = rng.integers(0, N_CLASSES, ROWS)[:n_rows]
         for view, prototype in zip(views, prototypes, strict=True):
-            view[rows] = prototype[labels[rows]] + NOISE * rng.random((rows.stop - rows.start, WIDTH), np.float32)
+            view[rows] = prototype[labels[rows]] + NOISE * rng.random((ROWS, WIDTH), np.float32)[:n_rows]
     for array in (*views, labels):
         array.flush()
-    done.touch()
+    done.write_text(f"{n_samples}")
 
 
 def opened(folder: Path, n_samples: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

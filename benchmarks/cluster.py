@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
-import resource
 import signal
 import statistics
 import threading
@@ -26,6 +25,7 @@ import dask.array as da
 import numpy as np
 from big_data import N_VIEWS, ROWS, WIDTH, classifier, make, view_file
 from distributed import Client, LocalCluster
+from growth import resident
 from harness import at_least, at_most, report
 from out_of_core import measure, scores_file
 
@@ -97,7 +97,7 @@ def compare(folder: Path, n_samples: int, n_timed: int, n_landmarks: int, seed: 
         fitted = time.perf_counter()
         scores = model.decision_function(X).compute()
         scored = time.perf_counter()
-        peak = 1024 * max(client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss).values())
+        peak = max(resident("VmHWM", process) for process in client.run(os.getpid).values())
         timer = kill_one(client, (scored - fitted) / 3)
         after_death = model.decision_function(X).compute()
         timer.join()

@@ -49,9 +49,9 @@ def measure(n_samples: int, n_landmarks: int, budget: str, repeats: int, seed: i
     }
 
 
-def resident(field: str) -> int:
-    """Bytes of this process that are in memory (VmRSS), or that were at most (VmHWM)."""
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+def resident(field: str, process: int | str = "self") -> int:
+    """Bytes of a process that are in memory (VmRSS), or that were at most (VmHWM)."""
+    found = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return 1024 * int(found[1])
 
