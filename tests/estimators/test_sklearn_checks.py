@@ -1,7 +1,7 @@
 """scikit-learn's own checks of an estimator, on signed data and on the default kernels' non-negative data."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimators_overwrite_params, parametrize_with_checks
 
 import gramless as gl
 from gramless.learning import Supervised
@@ -34,3 +34,14 @@ def expected_failures(estimator):
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_passes_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+class OverwritesAParameter(gl.DeepKernelNetwork):
+    def fit(self, X, y=None):
+        self.hidden = (3,)
+        return super().fit(X, y)
+
+
+def test_the_checks_fail_an_estimator_that_overwrites_a_parameter():
+    with pytest.raises(AssertionError, match="hidden"):
+        check_estimators_overwrite_params("OverwritesAParameter", OverwritesAParameter(SIGNED, **UNLEARNED))

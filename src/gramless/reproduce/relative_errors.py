@@ -193,14 +193,15 @@ def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) ->
                 )
             )
     of_algorithm1 = ", one of Algorithm 1" if plan.algorithm1_landmarks else ""
+    of_free = " Vectors of S numbers, fitted to these very values, say what a map to as many could reach at best."
     return Table(
         f"Relative errors, {features} features",
         "Percent, mean over all pairs of T of |a - b| / (|a| + |b|), a the inner product of two vectors and b the "
         f"kernel's value; supervised 3-layer DKN. {over_seeds(plan.seeds)}{of_algorithm1}. The first row says how "
         "much there is to approximate: RE shrinks with the spread of the kernel's values, and the paper does not say "
-        f"what its own kernel has.{_about_free(plan)} An initial map, and ours with exact landmarks, give a landmark's "
-        "values exactly; our default gives these up for pictures that are not landmarks, so the last column leaves out "
-        "S and S'.",
+        f"what its own kernel has.{of_free if plan.free_landmarks else ''} An initial map, and ours with exact "
+        "landmarks, give a landmark's values exactly; our default gives these up for pictures that are not landmarks, "
+        "so the last column leaves out S and S'.",
         (),
         (*(f"T = {size:,}" for size in plan.n_samples), "outside S and S'"),
         tuple(rows),
@@ -212,12 +213,6 @@ def _bound(label: str, runs: Sequence[Figures], plan: Plan) -> Row:
     """What no map is: nothing is published beside it, and no picture is outside."""
     over_t = (Entry(tuple(run["T"][str(size)] for run in runs), None, None, 2) for size in plan.n_samples)
     return Row(label, (*over_t, Entry(None, None, None, 2)))
-
-
-def _about_free(plan: Plan) -> str:
-    if not plan.free_landmarks:
-        return ""
-    return " Vectors of S numbers, fitted to these very values, say what a map to as many numbers could reach at best."
 
 
 def beside_the_possible(computed: Computed, features: str, plan: Plan) -> list[str]:
