@@ -67,7 +67,7 @@ def solve_svm_duals(
         slack -= _products(gram, alpha * signs)
     tolerance, n_steps, n_stalls = FIRST_TOLERANCE, 0, 0
     best: DualSolution | None = None
-    while best is None or tolerance > _resolution(gram, best.alpha):
+    while True:
         n_steps += _improve(gram, signs, upper, alpha, slack, tolerance, max_iter)
         outputs = _products(gram, alpha * signs)
         slack = signs - outputs  # afresh: steps have let rounding gather
@@ -75,9 +75,10 @@ def solve_svm_duals(
         n_stalls = n_stalls + 1 if best is not None and solution.gaps.max() > STALL * best.gaps.max() else 0
         if best is None or solution.gaps.max() < best.gaps.max():
             best = solution
-        if best.gaps.max() <= gap or n_stalls == 2:
+        resolution = _resolution(gram, best.alpha)
+        if best.gaps.max() <= gap or n_stalls == 2 or tolerance <= resolution:
             break
-        tolerance /= TIGHTEN
+        tolerance = max(tolerance / TIGHTEN, resolution)
     return replace(best, n_steps=n_steps)
 
 

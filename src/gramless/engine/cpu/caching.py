@@ -1,7 +1,7 @@
-"""Compile with Numba, and keep the machine code on disk until any file of this package changes.
+"""Compile with Numba, and keep the machine code on disk until any file of this package, or the processor, changes.
 
 Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code.
-But the cache's key has the contents of a function's closure: a digest of the package's sources is put there.
+But the cache's key has the contents of a function's closure: a digest of the package's sources, and of what of the processor is used, is put there.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from typing import Any
 
 from numba import njit
 
+from gramless.engine.cpu.target import FEATURES  # chosen before anything is compiled
 from gramless.progress import Waiting
 
 
-def _digest_of_sources() -> str:
-    digest = hashlib.sha256()
+def _digest() -> str:
+    digest = hashlib.sha256(",".join(sorted(FEATURES)).encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-_SOURCES = CellType(_digest_of_sources())
+_SOURCES = CellType(_digest())
 
 
 class Compiled:
