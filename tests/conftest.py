@@ -1,4 +1,4 @@
-"""Settings for every test: one thread per worker, and property-based tests that answer the same wherever they run.
+"""Settings for every test: one thread per worker unless OMP_NUM_THREADS says otherwise, and property-based tests that answer the same wherever they run.
 
 `make test` draws the same examples every time; what once failed at random is kept as an `@example` of its test.
 `make fuzz` (tests/fuzz.py) draws new ones.
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-torch.set_num_threads(1)
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 hypothesis.settings.register_profile("fixed", deadline=None, max_examples=30, derandomize=True, database=None)
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=200, database=None, print_blob=True)
 hypothesis.settings.load_profile("fixed")

@@ -8,10 +8,12 @@ from hypothesis.extra.numpy import arrays
 VALUES = st.integers(-5000, 5000).map(lambda i: i / 1000)
 """Zeros and ties are common, and nothing underflows when it is multiplied a few times."""
 
+MOST_FEATURES = 5
+
 seeds = st.integers(0, 2**32 - 1)
 
 
-def sample_sets(n_sets=2, max_rows=6, max_features=5):
+def sample_sets(n_sets=2, max_rows=6, max_features=MOST_FEATURES):
     """Several sets of samples with the same features: arrays (n, d), (m, d), ..."""
     rows = st.integers(1, max_rows)
     return st.integers(1, max_features).flatmap(

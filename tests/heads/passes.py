@@ -12,6 +12,7 @@ from gramless.heads import Head, SquaredHinge, fit_over_blocks, newton_totals
 from tests.oracles import heads as oracle
 
 AMPLE = 2**30
+TOLERANCE = 1e-10
 WEIGHTS = [(1.0, 1.0), (1.0, 6.0), (0.5, 2.0)]
 
 
@@ -47,7 +48,7 @@ def fit(X, signs, *args, start=None, varied=None, options=(), **data):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         varied = np.ones(signs.shape[1], dtype=bool) if varied is None else varied
-        chosen = {"budget": AMPLE, "tolerance": 1e-10} | dict(options)
+        chosen = {"budget": AMPLE, "tolerance": TOLERANCE} | dict(options)
         return fit_over_blocks(Passes(X, signs, *args, **data), start or zeros(X, signs), varied, **chosen)
 
 

@@ -22,16 +22,18 @@ from gramless.kernels import (
     Precomputed,
     make_kernel,
 )
+from tests import tolerances
 from tests.contracts.kernels import (
     KernelCase,
     KernelContract,
     NonNegativeKernelContract,
     NormalisedKernelContract,
 )
+from tests.contracts.samples import MOST_FEATURES
 from tests.oracles import kernels as oracle
 
 SCALE = 1.7
-ANGLE_ACCURACY = 1e-7  # arccos of a cosine that rounds to 1: the root of the machine precision
+ANGLE_ACCURACY = tolerances.of_angle(MOST_FEATURES, np.float64)
 
 NAMED_ORACLES = {
     "linear": oracle.linear,

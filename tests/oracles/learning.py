@@ -13,6 +13,12 @@ def svm_dual(gram, signs, upper):
     return coefficients, machine.intercept_[0], value
 
 
+def svm_primal(gram, signs, upper, coefficients, bias):
+    """The objective of the hinge loss with a free bias, whose minimum is the dual's maximum."""
+    outputs = gram @ coefficients
+    return 0.5 * coefficients @ outputs + upper @ np.maximum(0.0, 1.0 - signs * (outputs + bias))
+
+
 def learning_objective(gram, signs, C):
     """Sum over labels of the optimal dual value on the kernel scaled to a unit spread."""
     scaled = gram / (np.trace(gram) / len(gram) - gram.mean())

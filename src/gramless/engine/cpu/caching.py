@@ -1,7 +1,8 @@
 """Compile with Numba, and keep the machine code on disk until any file of this package, or the processor, changes.
 
 Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code.
-But the cache's key has the contents of a function's closure: a digest of the package's sources, and of what of the processor is used, is put there.
+But the cache's key has the contents of a function's closure: a digest of the package's sources is put there, and of
+what of the processor is used.
 """
 
 from __future__ import annotations

@@ -26,11 +26,13 @@ VECTORS: dict[str, tuple[str | None, tuple[str, ...]]] = {
 
 
 def chosen_features(choice: str | None, available: str) -> str:
-    """LLVM's list of features (+this,-that) that code is compiled for: all, or those that a choice of VECTORS leaves."""
+    """LLVM's list of features (+this,-that) to compile for: all that are available, or what a choice leaves of them."""
     if not choice:
         return available
     if choice not in VECTORS:
-        raise ValueError(f"{VARIABLE} is one of {', '.join(VECTORS)}, or not set for the best there is, got {choice!r}.")
+        raise ValueError(
+            f"{VARIABLE} is one of {', '.join(VECTORS)}, or not set for the best there is, got {choice!r}."
+        )
     needed, without = VECTORS[choice]
     features = [feature for feature in available.split(",") if feature]
     if needed is not None and f"+{needed}" not in features:
@@ -46,7 +48,7 @@ _chosen = chosen_features(os.environ.get(VARIABLE), _available)
 if _chosen != _available:
     if "_toplevel_target_context" in vars(cpu_target):
         raise RuntimeError(
-            f"{VARIABLE} is set, but Numba compiles for the whole processor already: import gramless before any code of it."
+            f"{VARIABLE} is set, but Numba compiles for the whole processor already: import gramless before such code."
         )
     _config.CPU_FEATURES = _chosen
 FEATURES = frozenset(feature[1:] for feature in _chosen.split(",") if feature.startswith("+"))
