@@ -4,13 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench readme clean
+.PHONY: demo test fuzz lint bench readme clean
 
 demo: $(STAMP)
 	$(BIN)/gramless demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The property-based tests of `make test` on new random examples, for as long as one asks.
+MINUTES ?= 60
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check --output-format=concise .

@@ -1,4 +1,4 @@
-"""Settings for every test: one thread per worker unless OMP_NUM_THREADS says otherwise, and property-based tests that answer the same wherever they run.
+"""Settings for every test: one thread per worker (or OMP_NUM_THREADS), and property-based tests that repeat themselves.
 
 `make test` draws the same examples every time; what once failed at random is kept as an `@example` of its test.
 `make fuzz` (tests/fuzz.py) draws new ones.

@@ -74,7 +74,11 @@ def fuzz(files: list[str], minutes: float, n_processes: int) -> list[Outcome]:
             outcome = run_once(*job)
             outcomes.append(outcome)
             if outcome.failed:
-                print(f"{outcome.output}\nseed {outcome.seed} of {outcome.file}", flush=True)
+                print(outcome.output)
+            print(
+                f"{outcome.file}, seed {outcome.seed}: {outcome.n_examples:,} examples, {len(outcome.failed)} failures",
+                flush=True,
+            )
 
     with ThreadPoolExecutor(n_processes) as pool:
         for worker in [pool.submit(work) for _ in range(n_processes)]:

@@ -69,7 +69,7 @@ def test_without_a_choice_everything_is_used(choice):
 
 
 def test_a_choice_that_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="one of avx512, avx2, portable.* got 'neon'"):
+    with pytest.raises(ValueError, match=r"one of avx512, avx2, portable.* got 'neon'"):
         target.chosen_features("neon", "+avx2")
     for choice, available in (("avx512", "+avx,+avx2,-avx512f"), ("avx2", "+avx,-avx2"), ("avx2", "")):
         with pytest.raises(ValueError, match=f"{choice} needs a processor with avx.*which this one lacks"):

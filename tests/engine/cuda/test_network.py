@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
@@ -36,7 +36,6 @@ def test_any_network_on_any_kernels(program, n, m):
     values = oracle.elementary_values(*block)
     expected = 1.7 * oracle.network(values.reshape(n_kernels, -1), net).reshape(n, m)
     size = 1.7 * oracle.network(np.abs(values).reshape(n_kernels, -1), net).max()
-    assume(size < 1e37)  # sinh of sinh of sinh leaves float32 soon
     np.testing.assert_allclose(network.evaluate(*block, net, 1.7).cpu(), expected, rtol=2e-6, atol=2e-6 * size)
     np.testing.assert_allclose(network.elementary_values(*block).cpu(), values, rtol=2e-6, atol=3e-6)
 

@@ -37,8 +37,8 @@ def answers(model, X, folder, rows_at_once=ROWS):
 def check_vectors(network, X, folder, *, rows_at_once=ROWS):
     """The file's vectors and their inner products are the network's.
 
-    To ACCURACY, and beyond that to what the network's own float32 loses against float64: columns of small eigenvalues
-    and angles of coinciding samples are mostly rounding.
+    To ACCURACY, and beyond that to a few times what the network's own float32 loses against float64: columns of small
+    eigenvalues and angles of coinciding samples are mostly rounding, and the file rounds in another order.
     """
     found = answers(network, X, folder, rows_at_once)["vectors"]
     expected = np.asarray(network.transform(X))
@@ -46,7 +46,7 @@ def check_vectors(network, X, folder, *, rows_at_once=ROWS):
     found, expected = found.astype(np.float64), expected.astype(np.float64)
     exact = in_float64(network.map_).transform(gl.Views(X).match(network.kernel_.layout)).numpy()
     for f, e, own in ((found, expected, exact), (found @ found.T, expected @ expected.T, exact @ exact.T)):
-        allowed = ACCURACY * np.abs(e).max(initial=0.0) + np.abs(e - own).max(initial=0.0)
+        allowed = ACCURACY * np.abs(e).max(initial=0.0) + 4 * np.abs(e - own).max(initial=0.0)
         assert np.abs(f - e).max(initial=0.0) <= allowed
 
 
