@@ -1,7 +1,8 @@
-"""Compile with Numba, and keep the machine code on disk until any file of this package changes.
+"""Compile with Numba, and keep the machine code on disk until any source of it changes.
 
-Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code.
-But the cache's key has the contents of a function's closure: a digest of the package's sources is put there.
+Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code,
+and numbers of `engine/program.py` are compiled in. But the cache's key has the contents of a function's closure: a
+digest of the sources is put there.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any
 
 from numba import njit
 
+from gramless.engine import program
 from gramless.progress import Waiting
 
 
 def _digest_of_sources() -> str:
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
