@@ -62,6 +62,16 @@ print("from a thread", flush=True)
 with multiprocessing.get_context("fork").Pool(2) as pool:
     assert pool.map(same, [model] * 4) == [True] * 4
 print("a pool", flush=True)
+
+def die_with_the_lock():
+    import numba.np.ufunc.parallel
+    same(model)
+    numba.np.ufunc.parallel._backend_init_process_lock.acquire()
+    os.kill(os.getpid(), 9)
+
+assert not right_in_child(die_with_the_lock)
+assert right_in_child(lambda: same(model))
+print("beside one that was killed", flush=True)
 assert same(model)
 print("the parent afterwards", flush=True)
 """
@@ -124,6 +134,7 @@ def test_a_forked_child_computes_like_its_parent(layer):
         "a child's child",
         "from a thread",
         "a pool",
+        "beside one that was killed",
         "the parent afterwards",
     ]
 

@@ -30,7 +30,12 @@ def _let_threads_go() -> None:
 
 
 def _forget_numbas_threads() -> None:
-    """Numba starts its threads once and remembers in which process; it has no public way to start them anew."""
+    """Numba starts its threads once and remembers in which process; it has no public way to start them anew.
+
+    It does so under a lock that a child shares with its parent. A child that was killed in between would keep it for
+    ever, so each makes its own.
+    """
     parallel: Any = sys.modules.get("numba.np.ufunc.parallel")
     if parallel is not None:
         parallel._is_initialized = False
+        parallel._backend_init_process_lock = None
