@@ -17,12 +17,11 @@ import shutil
 import signal
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -69,7 +68,7 @@ def write_blocks(model: gl.DeepMapNetwork, X: gl.Views, name: str) -> None:
 
 
 def command(*arguments: str) -> None:
-    """`gramless arguments`; leaves by SystemExit where it fails."""
+    """`gramless arguments`."""
     app(arguments, standalone_mode=False)
 
 
@@ -83,13 +82,11 @@ def prepare(folder: Path, seed: int) -> dict[str, list[Call]]:
     for place in (empty, saved, pictures, album, clef):
         place.mkdir()
     gl.save(map_network, saved / "model")
-    write_scenes(pictures / "scenes", N_PICTURES, seed)
+    for place in (pictures, album):
+        write_scenes(place / "scenes", N_PICTURES, seed)
     fit = ("annotate", "fit", "scenes", "--keywords", "scenes/keywords.csv", "--views", "Rgb", "-o", "model")
-    quietly_in(pictures, partial(command, *fit))
-    shutil.copytree(pictures, album, dirs_exist_ok=True)
+    run_here(album, partial(command, *fit))
     shutil.rmtree(album / "model.cache")
-    (pictures / "model").unlink()
-    shutil.rmtree(pictures / "model.cache")
     write_imageclef(clef, seed)
     predict = ("annotate", "predict", "model", "scenes", "--to")
     return {
@@ -126,20 +123,15 @@ def write_imageclef(folder: Path, seed: int, n: int = 24) -> None:
         (data / f"webupv13_devel_visual_{view}.feat").write_text("\n".join([f"{n} 6", *vectors]) + "\n")
 
 
-def quietly_in(folder: Path, run: Callable[[], None]) -> None:
-    """Run it here, in this process: what is compiled or loaded for it is there for those that are forked."""
-    status = wait_for(forked(folder, run))
-    if status:
-        raise SystemExit(f"{run} failed undisturbed, with status {status}.")
+def run_here(folder: Path, run: Callable[[], None]) -> None:
+    """In this process: what is compiled or loaded for it is there for those that are forked."""
     before = Path.cwd()
-    with tempfile.TemporaryDirectory() as other, Path(os.devnull).open("w") as nowhere:
-        shutil.copytree(folder, other, dirs_exist_ok=True)
-        os.chdir(other)
-        outputs, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), nowhere, nowhere
-        try:
+    os.chdir(folder)
+    try:
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
             run()
-        finally:
-            (sys.stdout, sys.stderr), _ = outputs, os.chdir(before)
+    finally:
+        os.chdir(before)
 
 
 def forked(folder: Path, run: Callable[[], None]) -> int:
@@ -190,9 +182,7 @@ def held(path: Path) -> Any:
     if path.suffix in (".html", ".md") or path.parent.name == "figures":  # reports, which tell the time
         return None
     content = path.read_bytes()
-    if (
-        path.name in ("model", "checkpoint") or path.suffix == ".gramless"
-    ):  # safetensors: a header in any order, numbers
+    if path.name in ("model", "checkpoint") or path.suffix == ".gramless":  # a header in any order
         end = 8 + int.from_bytes(content[:8], "little")
         return json.loads(content[8:end]), hashlib.sha256(content[end:]).hexdigest()
     return hashlib.sha256(content).hexdigest()
@@ -214,7 +204,7 @@ class Rehearsed:
 
 
 def rehearse(call: Call, folder: Path) -> Rehearsed:
-    quietly_in(fresh(call, folder), call.run)
+    run_here(fresh(call, folder), call.run)
     taken, left = [], []
     for _ in range(TIMED):
         place = fresh(call, folder)
