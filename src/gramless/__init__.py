@@ -10,12 +10,15 @@ from gramless.errors import (
     MemoryBudgetError,
 )
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.forks import survive_forks
 from gramless.learning import SemiSupervised, Supervised
 from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
 from gramless.storage.onnx import export_onnx
 from gramless.version import __version__
 from gramless.views import Views
+
+survive_forks()
 
 __all__ = [
     "ClippedSpectrumWarning",

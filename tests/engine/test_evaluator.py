@@ -1,16 +1,20 @@
 """The fused evaluators against the reference in float64: random networks of every kind, hostile sizes and data."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import Barrier
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
+from gramless.engine.precision import products_on_gpu
 from gramless.errors import DataError
 from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial
 from gramless.network import Layer, Network, ViewKernel, make_activation
@@ -139,3 +143,42 @@ def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
 def test_a_precision_that_a_device_has_not_is_refused(name, device):
     with pytest.raises(ValueError, match=r"precision='\w+'"):
         Precision.of(name, torch.device(device))
+
+
+def test_a_product_on_the_cpu_leaves_the_gpus_setting_alone(rng):
+    """A caller may have set it in PyTorch's newer way, after which even reading it in the older one is an error."""
+    X, matmul = views(rng, 5, (3,)), torch.backends.cuda.matmul
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(matmul.fp32_precision)
+            return func(*args, **(kwargs or {}))
+
+    network = Network((ViewKernel("v0", Linear()),), (Layer([[1.0]], make_activation("identity")),))
+    before = matmul.fp32_precision
+    matmul.fp32_precision = "tf32"
+    try:
+        with Watch():
+            FusedEvaluator(network, X, CPU, Precision.FLOAT32).values(X)
+    finally:
+        matmul.fp32_precision = before
+    assert seen
+    assert set(seen) == {"tf32"}
+
+
+def test_threads_take_turns_at_the_gpus_setting():
+    matmul, inside = torch.backends.cuda.matmul, Barrier(2)
+    before = matmul.fp32_precision
+
+    def seen(precision):
+        inside.wait(10)
+        found = set()
+        for _ in range(200):
+            with products_on_gpu(precision):
+                found.add(matmul.fp32_precision == "tf32")
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(seen, (Precision.TF32, Precision.FLOAT32))) == [{True}, {False}]
+    assert matmul.fp32_precision == before

@@ -5,7 +5,6 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 import gramless as gl
@@ -16,7 +15,6 @@ from gramless.report.demo_approximation import measure_errors, measure_times
 from gramless.report.demo_figure import save_figure
 from gramless.report.demo_result import Accuracy, DemoResult, DemoSizes, Timing, growth, summarise
 from gramless.report.demo_tables import table_of
-from gramless.report.threads import one_thread
 
 SMALL = DemoSizes(
     n_digits=300,
@@ -175,11 +173,3 @@ def test_picture_is_a_small_png(result):
     assert len(file.getvalue()) < 150_000
     picture = Image.open(file)
     assert (picture.format, picture.size) == ("PNG", (1600, 900))
-
-
-def test_number_of_threads_is_given_back():
-    before = torch.get_num_threads()
-    with one_thread():
-        assert torch.get_num_threads() == 1
-        torch.set_num_threads(3)
-    assert torch.get_num_threads() == before

@@ -5,19 +5,20 @@ from __future__ import annotations
 import multiprocessing
 import operator
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import dask
 import dask.array
 import numpy as np
-import torch
 
 from gramless.blocks.arrays import layout_of, named_arrays
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, checked_block, label_array, with_rows
 from gramless.errors import DataError
 from gramless.progress import Waiting
+from gramless.threads import one_thread
 from gramless.views import Columns, Layout, check_layout
 
 
@@ -114,10 +115,10 @@ def _evaluate(
     layout: Layout,
 ) -> Any:
     """function(block), on a worker."""
-    if multiprocessing.parent_process() is not None:
-        torch.set_num_threads(1)  # a worker's cores are taken by its tasks
     data = arrays if columns is None else next(iter(arrays.values()))
-    return function(checked_block(start, data, labels, columns, layout))
+    # A worker's cores are taken by its tasks.
+    with nullcontext() if multiprocessing.parent_process() is None else one_thread():
+        return function(checked_block(start, data, labels, columns, layout))
 
 
 def _check_partitions(sizes: dict[str, tuple[int, ...]]) -> None:

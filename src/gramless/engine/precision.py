@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
+from threading import Lock
+from typing import Any
 
 import torch
+
+_matmul: Any = torch.backends.cuda.matmul
+# PyTorch's setting, and its values for exact products and for tf32. As of 2.9, reading the older one is an error once
+# the newer one was used.
+_NEW = hasattr(_matmul, "fp32_precision")
+_SETTING, _EXACT, _SHORT = ("fp32_precision", "ieee", "tf32") if _NEW else ("allow_tf32", False, True)
+_turn = Lock()
 
 
 class Precision(Enum):
@@ -28,3 +39,23 @@ class Precision(Enum):
                 f"{' and '.join(repr(p.value) for p in offered)}."
             )
         return precision
+
+
+@contextmanager
+def products_on_gpu(precision: Precision) -> Iterator[None]:
+    """Matrix products of float32 on a GPU are exact in the body, or in tf32.
+
+    PyTorch knows one setting for the whole process: one thread at a time changes it, for as long as it takes to start
+    a product, and not where it is right already.
+    """
+    with _turn:
+        before = getattr(_matmul, _SETTING)
+        wanted = _SHORT if precision is Precision.TF32 else _EXACT
+        if (before == _SHORT) == (wanted == _SHORT):
+            yield
+            return
+        setattr(_matmul, _SETTING, wanted)
+        try:
+            yield
+        finally:
+            setattr(_matmul, _SETTING, before)

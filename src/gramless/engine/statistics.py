@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from gramless.engine.pair_statistics import Statistic
-from gramless.engine.precision import Precision
+from gramless.engine.precision import Precision, products_on_gpu
 from gramless.engine.program import CODE_LEVELS
 from gramless.engine.samples import SampleBlock
 
@@ -30,12 +31,8 @@ class InnerProducts:
         if self._precision is Precision.BF16:
             plane.copy_(x @ self._transposed)
             return
-        allowed = torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = self._precision is Precision.TF32
-        try:
+        with products_on_gpu(self._precision) if x.is_cuda else nullcontext():
             torch.mm(x, self._transposed, out=plane)
-        finally:
-            torch.backends.cuda.matmul.allow_tf32 = allowed
 
     def _operand(self, block: SampleBlock) -> Tensor:
         x = block.centred if self._centred else block.x

@@ -15,7 +15,7 @@ from gramless.estimators import DeepKernelNetwork
 from gramless.report.demo_accuracy import N_METHODS, Outcome, compare_methods, draw_split
 from gramless.report.demo_approximation import measure_errors, measure_times
 from gramless.report.demo_result import Accuracy, DemoResult, DemoSizes, Example, environment
-from gramless.report.threads import one_thread
+from gramless.threads import one_thread
 
 N_EXAMPLES = 6
 

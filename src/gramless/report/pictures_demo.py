@@ -19,8 +19,8 @@ from gramless.packages import needed
 from gramless.report.annotation_tables import figures_of
 from gramless.report.gallery import save_gallery
 from gramless.report.learned_weights_figure import save_weights_figure
-from gramless.report.threads import one_thread
 from gramless.storage import save
+from gramless.threads import one_thread
 
 
 @dataclass(frozen=True)

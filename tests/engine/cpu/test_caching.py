@@ -1,5 +1,6 @@
 """Compiled code on disk: found by another process, and not once a source has changed."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -36,6 +37,19 @@ def test_code_is_kept_until_any_source_of_it_changes(tmp_path):
         (folder / "__init__.py").touch()
     assert hits(tmp_path) == 0
     assert hits(tmp_path) == 1
-    with (package / "cpu" / "vectors.py").open("a") as source:
-        source.write("# changed\n")
-    assert hits(tmp_path) == 0
+    for changed in (package / "cpu" / "vectors.py", package / "program.py"):
+        with changed.open("a") as source:
+            source.write("# changed\n")
+        assert hits(tmp_path) == 0
+
+
+def test_what_is_compiled_takes_from_no_other_sources():
+    """Its own folder and engine/program.py are in the key; a bar of progress is not compiled."""
+    taken = set()
+    for file in Path(cpu.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("gramless"):
+                names = {f"{node.module}.{name.name}" for name in node.names}
+                taken |= names if node.module == "gramless.engine" else {node.module}
+    outside = {module for module in taken if not module.startswith("gramless.engine.cpu")}
+    assert outside == {"gramless.engine.program", "gramless.progress"}

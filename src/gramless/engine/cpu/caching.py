@@ -1,8 +1,8 @@
-"""Compile with Numba, and keep the machine code on disk until any file of this package, or the processor, changes.
+"""Compile with Numba, and keep the machine code on disk until any source of it, or the processor, changes.
 
-Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code.
-But the cache's key has the contents of a function's closure: a digest of the package's sources is put there, and of
-what of the processor is used.
+Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code,
+and numbers of `engine/program.py` are compiled in. But the cache's key has the contents of a function's closure: a
+digest of the sources is put there, and of what of the processor is used.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any
 
 from numba import njit
 
+from gramless.engine import program
 from gramless.engine.cpu.target import FEATURES  # chosen before anything is compiled
 from gramless.progress import Waiting
 
 
 def _digest() -> str:
     digest = hashlib.sha256(",".join(sorted(FEATURES)).encode())
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

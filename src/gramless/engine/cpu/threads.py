@@ -1,15 +1,21 @@
-"""One number of threads for PyTorch and Numba.
+"""One number of threads for PyTorch and Numba, and one parallel region at a time where Numba can do no more.
 
-Numba sets OpenMP's number of threads for everybody in the process when it enters a parallel region, PyTorch included.
+Numba sets OpenMP's number of threads when it enters a parallel region, and where both use the same OpenMP, PyTorch's.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from threading import RLock
 
 import numba
 import torch
+
+# Numba's workqueue ends the process when two threads enter regions at once. A fork waits for the region to end.
+_turn = RLock()
+os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 @contextmanager
@@ -21,9 +27,11 @@ def threads_of_torch() -> Iterator[int]:
     wanted, before = torch.get_num_threads(), numba.get_num_threads()
     launched: int = vars(numba.config)["NUMBA_NUM_THREADS"]
     number = max(1, min(wanted, launched))
-    numba.set_num_threads(number)
-    try:
-        yield number
-    finally:
-        numba.set_num_threads(before)
-        torch.set_num_threads(wanted)
+    with _turn if numba.threading_layer() == "workqueue" else nullcontext():
+        numba.set_num_threads(number)
+        try:
+            yield number
+        finally:
+            numba.set_num_threads(before)
+            if torch.get_num_threads() != wanted:  # setting it is for the whole process
+                torch.set_num_threads(wanted)

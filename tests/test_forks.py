@@ -1,0 +1,145 @@
+"""What docs/engine.md promises of threads and forks, in processes of their own, where a hang or an abort is seen."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+
+START = """
+import os, sys, threading
+import joblib, numpy as np, torch
+import gramless as gl
+
+torch.set_num_threads(2)
+rng = np.random.default_rng(0)
+X = gl.Views({"a": rng.random((200, 40), dtype=np.float32), "b": rng.random((200, 60), dtype=np.float32)})
+y = (X["a"][:, :4].sum(1) > 2).astype(int)
+
+def fitted():
+    learning = gl.Supervised(n_steps=1, validation=0.0)
+    return gl.DeepMapClassifier(hidden=(4,), n_landmarks=20, learning=learning, random_state=0).fit(X, y)
+
+def scores(model):
+    sums = torch.rand(300, 300).exp() @ torch.rand(300, 300)  # PyTorch's own threads, in loops and products
+    assert sums.isfinite().all()
+    return model.decision_function(X)
+
+def same(model):
+    return np.array_equal(scores(model), expected)
+"""
+
+FORKS = (
+    START
+    + """
+import multiprocessing
+
+def right_in_child(compute):
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if compute() else 3)
+        finally:
+            os._exit(4)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+assert right_in_child(lambda: np.isfinite(scores(fitted())).all() and torch.get_num_threads() == 2)
+print("before first use", flush=True)
+model = fitted()
+expected = scores(model)
+assert right_in_child(lambda: same(model) and same(fitted()) and torch.get_num_threads() == 2)
+print("after first use", flush=True)
+assert right_in_child(lambda: same(model) and right_in_child(lambda: same(model)))
+print("a child's child", flush=True)
+found = []
+thread = threading.Thread(target=lambda: found.append(same(model) and right_in_child(lambda: same(model))))
+thread.start()
+thread.join()
+assert found == [True]
+print("from a thread", flush=True)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map(same, [model] * 4) == [True] * 4
+print("a pool", flush=True)
+
+def die_with_the_lock():
+    import numba.np.ufunc.parallel
+    same(model)
+    numba.np.ufunc.parallel._backend_init_process_lock.acquire()
+    os.kill(os.getpid(), 9)
+
+assert not right_in_child(die_with_the_lock)
+assert right_in_child(lambda: same(model))
+print("beside one that was killed", flush=True)
+assert same(model)
+print("the parent afterwards", flush=True)
+"""
+)
+
+THREADS = (
+    START
+    + """
+import dask
+import dask.array as da
+
+def concurrently(work, n=4):
+    begin, found = threading.Barrier(n), []
+    def body():
+        begin.wait()
+        found.extend(work() for _ in range(3))
+    threads = [threading.Thread(target=body) for _ in range(n)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return found == [True] * 3 * n
+
+model = fitted()
+expected = scores(model)
+assert concurrently(lambda: same(model))
+print("one model", flush=True)
+assert concurrently(lambda: same(fitted()), 2)
+print("fits", flush=True)
+for backend in ("threading", "loky"):
+    parts = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(model.decision_function)(X) for _ in range(4))
+    assert all(np.array_equal(part, expected) for part in parts)
+    print(backend, flush=True)
+blocks = {name: da.from_array(X[name], chunks=(50, -1)) for name in X.names}
+answers = model.decision_function(blocks)
+with dask.config.set(scheduler="threads", num_workers=4):
+    found = answers.compute()
+with dask.config.set(scheduler="synchronous"):
+    assert np.array_equal(found, answers.compute())
+print("Dask", flush=True)
+assert torch.get_num_threads() == 2
+"""
+)
+
+
+def told(script, layer):
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    environment |= {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
+    environment["GOMP_SPINCOUNT"] = "0"  # threads that spin while they wait take the cores of a busy machine
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("layer", ["default", "workqueue"])
+def test_a_forked_child_computes_like_its_parent(layer):
+    assert told(FORKS, layer) == [
+        "before first use",
+        "after first use",
+        "a child's child",
+        "from a thread",
+        "a pool",
+        "beside one that was killed",
+        "the parent afterwards",
+    ]
+
+
+@pytest.mark.parametrize("layer", ["default", "workqueue"])
+def test_several_threads_on_one_model(layer):
+    pytest.importorskip("dask.array")
+    assert told(THREADS, layer) == ["one model", "fits", "threading", "loky", "Dask"]
