@@ -195,7 +195,7 @@ class DeepMapClassifier(ViewsClassifier):
         classes : all that will come, with the first block; without it, and with several labels per sample, they are the
             first block's
         """
-        with fitted_in_one_step(self) as fresh:
+        with fitted_in_one_step(self, going_on=True) as fresh:
             fresh._fit_next(X, as_labels(y), classes)
         return self
 
