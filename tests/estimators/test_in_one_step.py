@@ -32,7 +32,7 @@ STEPS = {
     "labelling": (gl.DeepMapClassifier, deep_map_classifier, "learn_labelling"),
     "classifiers": (gl.DeepMapClassifier, deep_map_classifier.LinearFit, "__call__"),
     "map": (gl.DeepMapNetwork, deep_map_network, "collapse"),
-    "scale": (gl.DeepKernelNetwork, deep_kernel_network, "unit_spread"),
+    "scale": (gl.DeepKernelNetwork, deep_kernel_network, "spread"),
 }
 
 
@@ -81,7 +81,9 @@ def test_names_of_columns_that_are_gone_are_forgotten():
     assert not hasattr(model.fit(X, y), "feature_names_in_")
 
 
-@pytest.mark.parametrize("kind", [gl.DeepKernelNetwork, gl.DeepKernelClassifier, gl.DeepMapNetwork, gl.DeepMapClassifier])
+@pytest.mark.parametrize(
+    "kind", [gl.DeepKernelNetwork, gl.DeepKernelClassifier, gl.DeepMapNetwork, gl.DeepMapClassifier]
+)
 def test_nothing_of_the_fit_before_survives_another(kind):
     X, y = samples(0)
     Y = np.column_stack([y, 1 - y, np.arange(len(y)) % 2])

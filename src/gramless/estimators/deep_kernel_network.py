@@ -21,7 +21,7 @@ from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
 from gramless.kernels import Domain, make_kernel
-from gramless.learning import SemiSupervised, Supervised, make_learning
+from gramless.learning import SemiSupervised, Supervised, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.views import Views
 
@@ -134,7 +134,8 @@ class DeepKernelNetwork(BaseEstimator):
             result = learn_layers(kernel, views, labels, mask, settings, generator)
             kernel = replace(kernel, layers=result.layers)
             self.learning_curve_ = result.curve
-        self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
+        measured = sample[:SCALE_SAMPLES]
+        self.kernel_ = replace(kernel, scale=1.0 / spread(kernel.tensor(measured, measured)).item())
 
     def sample_size(self) -> int:
         """Samples that fit looks at, at most; of data in blocks as many are drawn."""
@@ -223,11 +224,3 @@ def check_domain(kernel: Any, views: Views, view: str, budget: int) -> None:
     """Look at every sample once, a block at a time."""
     for rows in row_blocks(len(views), 8 * views.layout[view], budget):
         kernel.domain.check(views[rows].tensor(view, views.dtype), kernel.name)
-
-
-def unit_spread(kernel: DeepKernel, sample: Views) -> float:
-    """1 / (mean diagonal - mean): what makes the mean squared distance to the mean of the maps equal to one."""
-    gram = kernel.tensor(sample, sample)
-    spread = (gram.diagonal().mean(dtype=torch.float64) - gram.mean(dtype=torch.float64)).item()
-    rounding = 4 * torch.finfo(gram.dtype).eps * gram.abs().max().item()
-    return 1.0 / spread if spread > rounding else 1.0

@@ -263,7 +263,7 @@ class DeepMapClassifier(ViewsClassifier):
         """The mean of kappa(x, x) - |phi(x)|^2: what of a sample the map does not show."""
         diagonal = self.map_network_.kernel_.diagonal_tensor(views).double().cpu().numpy()
         missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
-        return max(float(missing.mean()), SMALLEST_WIDTH * float(diagonal.mean()))
+        return max(float(missing.mean()), SMALLEST_WIDTH * (float(diagonal.mean()) or 1.0))
 
     def _learn_labelling(self, fit: LinearFit, phi: np.ndarray, signs: np.ndarray, weights: Weights, seed: int) -> None:
         def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
