@@ -102,6 +102,6 @@ def test_nothing_of_the_fit_before_survives_another(kind):
 
 
 def test_what_scikit_learn_keeps_on_an_estimator_survives():
-    X, y = samples(0)
+    X, _ = samples(0)
     model = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 20, random_state=0).set_output(transform="pandas")
     assert isinstance(model.fit(X).fit(X).transform(X), pd.DataFrame)

@@ -64,7 +64,7 @@ def learn_layers(
     else:
         objective = SupervisedObjective(train, upper, settings.gap)
     score = annotation_score(held_signs) if (held_signs > 0).any() else None
-    return learn(kernel.layers, elementary, objective, score, settings)
+    return learn(kernel.layers, elementary, objective, score, settings, (train, torch.from_numpy(held_signs)))
 
 
 def assign_roles(

@@ -39,7 +39,7 @@ def project(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> Proje
 
     Eigenvalues that rounding alone explains are dropped: those below N eps lambda_max of float64, and below
     eps lambda_max of the type `dtype` in which the map will be evaluated, whose rounding, divided by sqrt(lambda),
-    would otherwise drown the column. Where nothing is left, as of a kernel that is zero, the map is one column of zeros.
+    would otherwise drown the column. Where nothing is left, as of a kernel that is zero, the map is a column of zeros.
     """
     gram = gram.double()
     if not gram.isfinite().all():
