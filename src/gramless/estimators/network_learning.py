@@ -21,6 +21,8 @@ from gramless.learning import (
     Supervised,
     SupervisedObjective,
     box,
+    draw_stratified,
+    hold_out_stratified,
     kernel_distances,
     learn,
     neighbour_laplacian,
@@ -72,16 +74,14 @@ def assign_roles(
 ) -> tuple[Roles, np.ndarray, np.ndarray]:
     """Draw who plays which role, and cut the signs accordingly; samples beyond max_samples play none."""
     rows = np.flatnonzero(labelled)
-    order = torch.randperm(len(rows), generator=generator).numpy()[: settings.max_samples]
-    n_held = int(settings.validation * len(order))
-    held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
-    if (signs[kept] > 0).all(0).any() and not (np.ptp(signs[kept], axis=0) > 0).any():
-        raise DataError("the samples to learn from are all of one class; label samples of at least two.")
+    drawn = draw_stratified(signs, settings.max_samples, generator)
+    hold = hold_out_stratified(signs[drawn], settings.validation, generator)
+    held, kept = drawn[hold], drawn[~hold]
     others = np.flatnonzero(~labelled)
     unlabelled = np.empty(0, dtype=int)
     if isinstance(settings, SemiSupervised):
-        drawn = torch.randperm(len(others), generator=generator).numpy()[: max(0, settings.max_samples - len(order))]
-        unlabelled = others[np.sort(drawn)]
+        some = torch.randperm(len(others), generator=generator).numpy()[: max(0, settings.max_samples - len(drawn))]
+        unlabelled = others[np.sort(some)]
     return Roles(rows[kept], rows[held], unlabelled), signs[kept], signs[held]
 
 

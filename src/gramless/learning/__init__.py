@@ -3,6 +3,7 @@
 from gramless.learning.checkpoint import CurvePoint
 from gramless.learning.elementary import ElementaryValues
 from gramless.learning.graph import kernel_distances, neighbour_laplacian
+from gramless.learning.held_out import draw_stratified, hold_out_stratified
 from gramless.learning.objectives import LaplacianObjective, SupervisedObjective, spread
 from gramless.learning.settings import SemiSupervised, Supervised, make_learning
 from gramless.learning.svm_dual import DualSolution, box, solve_svm_duals
@@ -18,6 +19,8 @@ __all__ = [
     "Supervised",
     "SupervisedObjective",
     "box",
+    "draw_stratified",
+    "hold_out_stratified",
     "kernel_distances",
     "learn",
     "make_learning",
