@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
+from gramless.engine.precision import _warn_once
 from gramless.errors import DataError
 from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial
 from gramless.network import Layer, Network, ViewKernel, make_activation
@@ -135,7 +136,15 @@ def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
     assert (coded - exact).abs().mean() < 64**0.5 * step  # rounding evens out
 
 
-@pytest.mark.parametrize(("name", "device"), [("tf32", "cpu"), ("bf16", "cpu"), ("codes", "cuda"), ("float16", "cpu")])
-def test_a_precision_that_a_device_has_not_is_refused(name, device):
-    with pytest.raises(ValueError, match=r"precision='\w+'"):
-        Precision.of(name, torch.device(device))
+@pytest.mark.parametrize(("name", "device"), [("tf32", "cpu"), ("bf16", "cpu"), ("codes", "cuda")])
+def test_a_precision_that_the_device_lacks_is_float32_with_one_warning(name, device):
+    _warn_once.cache_clear()
+    with pytest.warns(UserWarning, match=f"precision='{name}' does not exist on {device}.*float32 is used") as warned:
+        found = {Precision.of(name, torch.device(device)) for _ in range(3)}
+    assert found == {Precision.FLOAT32}
+    assert len(warned) == 1
+
+
+def test_a_precision_that_no_device_has_is_refused():
+    with pytest.raises(ValueError, match="precision='float16'"):
+        Precision.of("float16", torch.device("cpu"))

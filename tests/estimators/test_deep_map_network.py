@@ -227,5 +227,17 @@ def test_precision_reaches_the_engine(rng):
     assert "codes" in str(coded.explain(60))
     difference = np.abs(exact.kernel_(X) - coded.kernel_(X)).max()
     assert 0 < difference < 0.05
-    with pytest.raises(ValueError, match="precision='bf16' does not exist on cpu"):
-        gl.DeepMapNetwork(kernel, 20, precision="bf16", device="cpu").fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:precision='tf32' does not exist on cpu:UserWarning")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there tf32 exists")
+def test_a_model_that_wishes_for_another_machine_loads_and_runs(rng, tmp_path):
+    X = {"a": rng.random((60, 8), dtype=np.float32)}
+    y = np.arange(60) % 2
+    options = {"kernels": ("gaussian",), "hidden": (), "learning": None, "n_landmarks": 20, "random_state": 0}
+    expected = gl.DeepMapClassifier(**options).fit(X, y).decision_function(X)
+    gl.save(gl.DeepMapClassifier(precision="tf32", **options).fit(X, y), tmp_path / "model")
+    loaded = gl.load(tmp_path / "model")
+    assert loaded.precision == "tf32"
+    np.testing.assert_array_equal(loaded.decision_function(X), expected)
+    np.testing.assert_array_equal(loaded.fit(X, y).decision_function(X), expected)

@@ -59,7 +59,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         "algorithm1" is the paper's. None leaves the map as it is compiled.
     precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU)
         What the engine may give up for speed: "codes" compares histograms by 8-bit codes, "tf32" and "bf16" multiply
-        matrices with shorter mantissas. docs/engine.md has the measured errors.
+        matrices with shorter mantissas. docs/engine.md has the measured errors. A device that lacks it uses float32.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
