@@ -56,9 +56,10 @@ class DeepMapClassifier(ViewsClassifier):
         The map, as in DeepMapNetwork.
     tuning : "auto", None, "default", "filter", "exact", "algorithm1"
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" is "exact" with at least 50
-        samples besides the landmarks to choose by and room for it in the memory budget, otherwise None. On the map as
-        it is compiled a landmark shows a private coordinate, which new samples never do, and a linear head memorises
-        the landmarks among its training samples by it. "exact" shows landmarks as it shows everybody else.
+        samples besides the landmarks to choose by and room for it in the memory budget, otherwise None; a warning
+        says where room was lacking, `map_network_.tuning` what was done. On the map as it is compiled a landmark shows
+        a private coordinate, which new samples never do, and a linear head memorises the landmarks among its training
+        samples by it. "exact" shows landmarks as it shows everybody else.
     C : float
         Penalty of the SVM.
     head : "squared_hinge", "huberized_hinge", "hinge", "balanced"

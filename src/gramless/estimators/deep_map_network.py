@@ -26,7 +26,7 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
-from gramless.tuning import TUNERS, LandmarkExactMap
+from gramless.tuning import TUNERS, LandmarkExactMap, RepresenterMap
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
@@ -166,13 +166,20 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
         if name not in TUNERS:
             raise ValueError(f"tuning={name!r}: give None or one of {', '.join(map(repr, TUNERS))}.")
-        if not isinstance(self.map_, CollapsedMap):
+        if isinstance(self.map_, RepresenterMap):
             raise ValueError(
-                f"a {type(self.map_).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
+                "Algorithm 1 has made another network of this map, which no way of tuning goes on from: fit anew, with "
+                "another tuning or on all the samples."
+            )
+        start = self.map_.collapsed if isinstance(self.map_, LandmarkExactMap) else self.map_
+        if not isinstance(start, CollapsedMap):
+            raise ValueError(
+                f"a {type(start).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
                 "fine-tuning starts from."
             )
-        result = TUNERS[name](self.map_, views, generator)
-        self.map_ = result.map
+        result = TUNERS[name](start, views, generator)
+        if result.map is not start:
+            self.map_ = result.map
         self.tuning_errors_ = (result.error_before, result.error_after)
 
     def transform(self, X: Any) -> Any:
