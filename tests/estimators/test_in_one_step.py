@@ -65,11 +65,11 @@ def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
     with pytest.raises(NotFittedError):
         model.predict(X)
     expected = model.fit(X, y).decision_function(X)
-    last = {
-        "fit": (deep_map_classifier.LinearFit, "__call__"),
-        "partial_fit": (deep_map_classifier.OnlineHead, "update"),
+    steps = {
+        "fit": ((gl.DeepMapClassifier, "_residual"), (deep_map_classifier.LinearFit, "__call__")),
+        "partial_fit": ((deep_map_classifier, "views_to_use"), (deep_map_classifier.OnlineHead, "update")),
     }
-    for place, name in ((gl.DeepMapClassifier, "_residual"), last[method]):
+    for place, name in steps[method]:
         stop(lambda: learn(*samples(1)), place, name, monkeypatch)
         np.testing.assert_array_equal(model.decision_function(X), expected)
 

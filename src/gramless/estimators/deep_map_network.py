@@ -26,6 +26,7 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
+from gramless.learning import make_learning
 from gramless.tuning import TUNERS, LandmarkExactMap, RepresenterMap
 from gramless.views import Views, is_multiview
 
@@ -138,7 +139,8 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError("of data in blocks no rows are taken by their numbers: give the landmarks as Views.")
         if get_tags(self).target_tags.required and not blocks.has_labels:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
+        learning = make_learning(self.kernel.learning) if isinstance(self.kernel, DeepKernelNetwork) else None
+        look = first_look(blocks, self.sample_size(), seed_from(self.random_state), learning)
         self._fit(look.sample.views, look.sample.labels)
         if self.landmark_indices_ is not None:
             self.landmark_indices_ = look.sample.rows[self.landmark_indices_]

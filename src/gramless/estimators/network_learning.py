@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gramless.budget import resolve_budget
 from gramless.dkn import DeepKernel
-from gramless.errors import DataError
+from gramless.estimators.unlabelled import labels_of
 from gramless.heads import Labels
 from gramless.learning import (
     ElementaryValues,
@@ -45,10 +45,7 @@ def learn_layers(
     kernel: DeepKernel, views: Views, y: Any, labelled: np.ndarray, settings: Supervised, generator: torch.Generator
 ) -> LearningResult:
     """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else."""
-    if not labelled.any():
-        raise DataError("no sample is labelled: learning the weights needs labels, or learning=None.")
-    rows = np.flatnonzero(labelled)
-    _, signs = Labels.of(y[rows])
+    _, signs = Labels.of(labels_of(y, labelled))
     roles, train_signs, held_signs = assign_roles(labelled, signs, settings, generator)
     together = np.concatenate([roles.train, roles.unlabelled])
     elementary = ElementaryValues(

@@ -55,7 +55,7 @@ def fingerprint(settings: object, tensors: Iterable[Tensor]) -> str:
     for tensor in tensors:
         array = np.ascontiguousarray(tensor.detach().cpu().numpy())
         digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(array.reshape(-1).view(np.uint8))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
