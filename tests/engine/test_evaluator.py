@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
-from gramless.engine.precision import products_on_gpu
+from gramless.engine.precision import _warn_once, products_on_gpu
 from gramless.errors import DataError
 from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial
 from gramless.network import Layer, Network, ViewKernel, make_activation
@@ -139,12 +139,6 @@ def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
     assert (coded - exact).abs().mean() < 64**0.5 * step  # rounding evens out
 
 
-@pytest.mark.parametrize(("name", "device"), [("tf32", "cpu"), ("bf16", "cpu"), ("codes", "cuda"), ("float16", "cpu")])
-def test_a_precision_that_a_device_has_not_is_refused(name, device):
-    with pytest.raises(ValueError, match=r"precision='\w+'"):
-        Precision.of(name, torch.device(device))
-
-
 def test_a_product_on_the_cpu_leaves_the_gpus_setting_alone(rng):
     """A caller may have set it in PyTorch's newer way, after which even reading it in the older one is an error."""
     X, matmul = views(rng, 5, (3,)), torch.backends.cuda.matmul
@@ -182,3 +176,17 @@ def test_threads_take_turns_at_the_gpus_setting():
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(seen, (Precision.TF32, Precision.FLOAT32))) == [{True}, {False}]
     assert matmul.fp32_precision == before
+
+
+@pytest.mark.parametrize(("name", "device"), [("tf32", "cpu"), ("bf16", "cpu"), ("codes", "cuda")])
+def test_a_precision_that_the_device_lacks_is_float32_with_one_warning(name, device):
+    _warn_once.cache_clear()
+    with pytest.warns(UserWarning, match=f"precision='{name}' does not exist on {device}.*float32 is used") as warned:
+        found = {Precision.of(name, torch.device(device)) for _ in range(3)}
+    assert found == {Precision.FLOAT32}
+    assert len(warned) == 1
+
+
+def test_a_precision_that_no_device_has_is_refused():
+    with pytest.raises(ValueError, match="precision='float16'"):
+        Precision.of("float16", torch.device("cpu"))

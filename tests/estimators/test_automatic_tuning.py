@@ -60,12 +60,14 @@ class TestAutomaticTuning:
         plain = self.classifier(n_landmarks=160, tuning=None).fit(X, Y)
         np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
 
-    def test_a_budget_without_room_for_it_leaves_the_map_as_it_is(self, tailed):
+    def test_a_budget_without_room_for_it_leaves_the_map_as_it_is_and_says_so(self, tailed):
         X, Y = tailed
         tight = {"n_landmarks": 100, "memory_budget": "400 KiB"}
         with pytest.raises(gl.MemoryBudgetError, match="fine-tuning"):
             self.classifier(tuning="exact", **tight).fit(X, Y)
-        clf, plain = self.classifier(**tight).fit(X, Y), self.classifier(tuning=None, **tight).fit(X, Y)
+        with pytest.warns(UserWarning, match=r"tuning='auto' leaves the map as it is compiled: .* raise memory_budget"):
+            clf = self.classifier(**tight).fit(X, Y)
+        plain = self.classifier(tuning=None, **tight).fit(X, Y)
         assert clf.map_network_.tuning is None
         np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
 

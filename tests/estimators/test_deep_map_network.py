@@ -16,7 +16,7 @@ import gramless as gl
 from gramless.dmn import CollapsedMap, LayeredMap
 from gramless.kernels import Gaussian
 from gramless.landmarks import SELECTORS
-from gramless.tuning import TUNERS
+from gramless.tuning import TUNERS, LandmarkExactMap, RepresenterMap, tune_algorithm1
 from tests.networks import random_views
 
 NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)
@@ -206,6 +206,32 @@ def test_fine_tune_goes_on_from_a_fitted_map(rng):
     assert after == before or np.abs(dmn.transform(views) - first).max() > 0
 
 
+@pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
+@pytest.mark.parametrize("tuning", [name for name in TUNERS if name != "algorithm1"])  # which takes long
+def test_fine_tune_goes_on_from_what_a_classifier_has_tuned_by_default(rng, tuning):
+    views = random_views(rng, 200)
+    clf = gl.DeepMapClassifier(("gaussian",), (3,), n_landmarks=15, learning=None, random_state=0)
+    dmn = clf.fit(views[:100], np.arange(100) % 2).map_network_
+    assert isinstance(dmn.map_, LandmarkExactMap)
+    tuned = dmn.map_.collapsed.transform(views)
+    before, after = dmn.set_params(tuning=tuning).fine_tune(views[100:]).tuning_errors_
+    assert after <= before
+    if after == before:
+        assert isinstance(dmn.map_, LandmarkExactMap)
+        np.testing.assert_array_equal(dmn.map_.collapsed.transform(views), tuned)
+    assert np.isfinite(dmn.fine_tune(views).transform(views)).all()
+
+
+def test_what_algorithm_1_has_made_is_not_tuned_again(rng):
+    views = random_views(rng, 60)
+    dmn = gl.DeepMapNetwork(NETWORK, 15, random_state=0).fit(views)
+    generator = torch.Generator().manual_seed(0)
+    dmn.map_ = tune_algorithm1(dmn.map_, views, generator, max_iterations=25).map
+    assert isinstance(dmn.map_, RepresenterMap)
+    with pytest.raises(ValueError, match="fit anew, with another tuning"):
+        dmn.fine_tune(views)
+
+
 def test_what_cannot_be_tuned_is_said(views):
     with pytest.raises(ValueError, match="tuning='magic'"):
         gl.DeepMapNetwork(NETWORK, 10, tuning="magic", random_state=0).fit(views)
@@ -227,5 +253,17 @@ def test_precision_reaches_the_engine(rng):
     assert "codes" in str(coded.explain(60))
     difference = np.abs(exact.kernel_(X) - coded.kernel_(X)).max()
     assert 0 < difference < 0.05
-    with pytest.raises(ValueError, match="precision='bf16' does not exist on cpu"):
-        gl.DeepMapNetwork(kernel, 20, precision="bf16", device="cpu").fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:precision='tf32' does not exist on cpu:UserWarning")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there tf32 exists")
+def test_a_model_that_wishes_for_another_machine_loads_and_runs(rng, tmp_path):
+    X = {"a": rng.random((60, 8), dtype=np.float32)}
+    y = np.arange(60) % 2
+    options = {"kernels": ("gaussian",), "hidden": (), "learning": None, "n_landmarks": 20, "random_state": 0}
+    expected = gl.DeepMapClassifier(**options).fit(X, y).decision_function(X)
+    gl.save(gl.DeepMapClassifier(precision="tf32", **options).fit(X, y), tmp_path / "model")
+    loaded = gl.load(tmp_path / "model")
+    assert loaded.precision == "tf32"
+    np.testing.assert_array_equal(loaded.decision_function(X), expected)
+    np.testing.assert_array_equal(loaded.fit(X, y).decision_function(X), expected)

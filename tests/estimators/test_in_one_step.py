@@ -5,6 +5,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import gramless as gl
@@ -31,7 +32,7 @@ STEPS = {
     "labelling": (gl.DeepMapClassifier, deep_map_classifier, "learn_labelling"),
     "classifiers": (gl.DeepMapClassifier, deep_map_classifier.LinearFit, "__call__"),
     "map": (gl.DeepMapNetwork, deep_map_network, "collapse"),
-    "scale": (gl.DeepKernelNetwork, deep_kernel_network, "unit_spread"),
+    "scale": (gl.DeepKernelNetwork, deep_kernel_network, "spread"),
 }
 
 
@@ -64,11 +65,11 @@ def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
     with pytest.raises(NotFittedError):
         model.predict(X)
     expected = model.fit(X, y).decision_function(X)
-    last = {
-        "fit": (deep_map_classifier.LinearFit, "__call__"),
-        "partial_fit": (deep_map_classifier.OnlineHead, "update"),
+    steps = {
+        "fit": ((gl.DeepMapClassifier, "_residual"), (deep_map_classifier.LinearFit, "__call__")),
+        "partial_fit": ((deep_map_classifier, "views_to_use"), (deep_map_classifier.OnlineHead, "update")),
     }
-    for place, name in ((gl.DeepMapClassifier, "_residual"), last[method]):
+    for place, name in steps[method]:
         stop(lambda: learn(*samples(1)), place, name, monkeypatch)
         np.testing.assert_array_equal(model.decision_function(X), expected)
 
@@ -78,3 +79,29 @@ def test_names_of_columns_that_are_gone_are_forgotten():
     model = gl.DeepMapClassifier(**SMALL, n_landmarks=20, random_state=0).fit(pd.DataFrame(X, columns=list("abcde")), y)
     assert model.feature_names_in_.tolist() == list("abcde")
     assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    "kind", [gl.DeepKernelNetwork, gl.DeepKernelClassifier, gl.DeepMapNetwork, gl.DeepMapClassifier]
+)
+def test_nothing_of_the_fit_before_survives_another(kind):
+    X, y = samples(0)
+    Y = np.column_stack([y, 1 - y, np.arange(len(y)) % 2])
+    model = kind(gl.DeepKernelNetwork(**SMALL)) if kind is gl.DeepMapNetwork else kind(**SMALL)
+    choices = {"n_landmarks": 20, "random_state": 0}
+    model.set_params(**{name: value for name, value in choices.items() if name in model.get_params()})
+    named = pd.DataFrame(X, columns=list("abcde"))
+    if kind is gl.DeepMapClassifier:
+        model.set_params(top_k=2).fit(named, Y)
+        assert model.operating_points_
+        model.set_params(top_k=None)
+    else:
+        model.fit(named, Y)
+    model.set_params(views={"a": slice(0, 2), "b": slice(2, 5)}).fit({"one": X}, y)
+    assert set(vars(model)) == set(vars(clone(model).fit({"one": X}, y)))
+
+
+def test_what_scikit_learn_keeps_on_an_estimator_survives():
+    X, _ = samples(0)
+    model = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 20, random_state=0).set_output(transform="pandas")
+    assert isinstance(model.fit(X).fit(X).transform(X), pd.DataFrame)

@@ -62,7 +62,7 @@ def test_classes_may_come_later_if_they_are_announced(samples):
 def test_other_classes_than_were_announced_are_refused(samples):
     X, y = samples
     model = gl.DeepMapClassifier(**SMALL).partial_fit(X, y, classes=[0, 1, 2]).partial_fit(X, y, classes=[2, 1, 0])
-    with pytest.raises(gl.DataError, match=r"classes=\[0, 1, 2, 3\] came, and \[0, 1, 2\] with the first block"):
+    with pytest.raises(gl.DataError, match=r"got classes=\[0, 1, 2, 3\], but \[0, 1, 2\] with the first block"):
         model.partial_fit(X, y, classes=[0, 1, 2, 3])
 
 
@@ -88,8 +88,65 @@ def test_fit_begins_anew(samples):
     model = in_turn(gl.DeepMapClassifier(**SMALL), X, y)
     expected = gl.DeepMapClassifier(**SMALL).fit(X, y).decision_function(X)
     np.testing.assert_array_equal(model.fit(X, y).decision_function(X), expected)
-    once = gl.DeepMapClassifier(**SMALL).partial_fit(X, y).decision_function(X)
-    np.testing.assert_allclose(model.partial_fit(X, y).decision_function(X), once, atol=1e-6)
+
+
+def fitted(X, y, how):
+    return gl.DeepMapClassifier(**SMALL).fit(gl.in_blocks(X, y, rows=100) if how == "in blocks" else X, y)
+
+
+@pytest.mark.parametrize("how", ["in memory", "in blocks"])
+def test_after_fit_it_goes_on_from_the_fit(samples, how):
+    """A few samples more change little; as many more as there were are nearly as good as fitting all at once."""
+    X, y = samples
+    held_out, truth = part(X, slice(1200, None)), y[1200:]
+    model = fitted(part(X, slice(0, 600)), y[:600], how)
+    before = model.decision_function(held_out)
+    model.partial_fit(part(X, slice(600, 612)), y[600:612])
+    assert np.abs(model.decision_function(held_out) - before).mean() < 0.1 * np.abs(before).mean()
+    for start in range(612, 1200, 98):
+        model.partial_fit(part(X, slice(start, start + 98)), y[start : start + 98])
+    at_once = gl.DeepMapClassifier(**SMALL).fit(part(X, slice(0, 1200)), y[:1200])
+    assert model.score(held_out, truth) > at_once.score(held_out, truth) - 0.03
+    gap = np.abs(model.decision_function(held_out) - at_once.decision_function(held_out)).mean()
+    assert gap < 0.25 * np.abs(at_once.decision_function(held_out)).mean()
+
+
+def test_after_fit_a_block_of_one_class_does_not_make_it_forget_the_others(samples):
+    X, y = samples
+    model = fitted(X, y, "in memory")
+    before = model.score(X, y)
+    rows = np.flatnonzero(y == 1)[:50]
+    assert model.partial_fit(part(X, rows), y[rows]).score(X, y) > before - 0.02
+
+
+def test_after_fit_its_classes_and_its_columns_stay(samples):
+    X, y = samples
+    model = fitted(X, y, "in memory")
+    with pytest.raises(gl.DataError, match=r"the class .*3.* none of the known"):
+        model.partial_fit(X, y + 1)
+    with pytest.raises(gl.DataError, match="with the first block"):
+        model.partial_fit(X, y, classes=[0, 1, 2, 3])
+    with pytest.raises(gl.DataError):
+        model.partial_fit({"a": X["a"]}, y)
+
+
+def test_after_fit_with_another_head_it_is_refused(samples):
+    X, y = samples
+    model = gl.DeepMapClassifier(**SMALL, head="hinge").fit(X, y)
+    with pytest.raises(ValueError, match="learns with the squared hinge"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="was fitted with others"):
+        model.set_params(head="squared_hinge").partial_fit(X, y)
+
+
+def test_after_fit_and_a_file_it_goes_on_all_the_same(samples, tmp_path):
+    X, y = samples
+    model = fitted(X, y, "in memory")
+    gl.save(model, tmp_path / "model.gramless")
+    again = gl.load(tmp_path / "model.gramless")
+    for each in (model, again):
+        each.partial_fit(part(X, slice(0, 100)), y[:100])
+    np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), atol=1e-6)
 
 
 def test_it_goes_on_after_it_was_saved(samples, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from gramless.errors import DataError, MemoryBudgetError
-from gramless.heads import OnlineHead
+from gramless.heads import FitSummary, Head, OnlineHead
 from gramless.storage import load, save
 
 AMPLE = 1 << 30
@@ -224,3 +224,32 @@ def test_what_cannot_be_says_what_came(rng):
     for weights in ([(1.0, 1.0)], [(1.0, -1.0), (1.0, 1.0)]):
         with pytest.raises(ValueError, match="each of the 2 labels needs two finite weights"):
             OnlineHead.start(2, 8, 1.0, weights, budget=AMPLE)
+
+
+def test_after_a_fit_whose_samples_all_count_it_is_as_after_a_block(rng):
+    """With every margin below the kink a label's Hessian is the second moments times its curvature, exactly."""
+    X, signs = problem(rng, n=80, noise=5.0)
+    first, second = slice(0, 50), slice(50, 80)
+    start = started(X, signs, C=1e-3, weights=[(1.0, 1.0), (0.5, 0.5)])
+    block = start.update(X[first], signs[first])
+    assert (signs[first] * block.head.margins(X[first])).max() < 0.7
+    fitted = start.after_fit(FitSummary.of(X[first], signs[first], block.head, start.sides), block.head)
+    np.testing.assert_array_equal(fitted.counts, block.counts)
+    for each in ("w", "constant", "linear", "hessian"):  # the moments are kept in float32
+        np.testing.assert_allclose(getattr(fitted, each), getattr(block, each), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        fitted.update(X[second], signs[second]).w, block.update(X[second], signs[second]).w, rtol=1e-4, atol=1e-6
+    )
+
+
+def test_after_a_fit_samples_that_lose_nothing_change_nothing(rng):
+    X, signs = problem(rng, n=300)
+    machines = [batch(X, sign) for sign in signs.T]
+    head = Head(np.vstack([m.coef_ for m in machines]), np.concatenate([m.intercept_ for m in machines]), 1)
+    online = started(X, signs).after_fit(FitSummary.of(X, signs, head, np.ones((2, 2))), head)
+    settled = (signs * head.margins(X)).min(1) > 1.0
+    assert settled.sum() > 10
+    moved = online.update(X[settled], signs[settled])
+    np.testing.assert_allclose(moved.head.coefficients, head.coefficients, rtol=0, atol=1e-8)
+    whole = online.update(X[~settled], signs[~settled]).head
+    assert np.abs(whole.coefficients - head.coefficients).max() > 1e-3

@@ -1,5 +1,7 @@
 """Learning a network: it finds the view that matters, stops where it should, and continues where it stopped."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -32,11 +34,15 @@ def weight_of(kernel, view):
 
 
 @pytest.mark.parametrize("hidden", [(), (6,), (5, 4)], ids=["2 layers", "3 layers", "4 layers"])
-def test_weight_moves_from_noise_to_what_matters_and_the_objective_falls(data, hidden):
-    X, y = data
-    network = gl.DeepKernelNetwork(("gaussian", "linear"), hidden, learning=FEW, random_state=0).fit(X, y)
+def test_weight_moves_from_noise_to_what_matters_and_the_objective_falls(hidden):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 150)
+    noise = {f"noise{i}": rng.random((150, 3)) for i in range(4)}
+    X = gl.Views({"informative": rng.random((150, 3)) + 0.7 * np.eye(3)[y], **noise})
+    to_the_end = Supervised(n_steps=15, validation=0.0)
+    network = gl.DeepKernelNetwork(("gaussian", "linear"), hidden, learning=to_the_end, random_state=0).fit(X, y)
     start = gl.DeepKernelNetwork(("gaussian", "linear"), hidden, learning=None, random_state=0).fit(X)
-    assert weight_of(network.kernel_, "noise") < 0.75 * weight_of(start.kernel_, "noise")
+    assert weight_of(network.kernel_, "informative") > 1.5 * weight_of(start.kernel_, "informative")
     curve = network.learning_curve_
     assert curve[-1].objective < curve[0].objective
     assert [point.step for point in curve] == [0, 5, 10, 15]
@@ -140,6 +146,48 @@ def test_a_checkpoint_of_another_run_or_a_damaged_one_is_refused(data, tmp_path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(gl.FileFormatError, match="no checkpoint"):
         gl.DeepKernelNetwork(("gaussian",), (), learning=settings, random_state=0).fit(X, y)
+
+
+def first_changed(X):
+    view = X["noise"].copy()
+    view[-1, -1] += 0.5
+    return gl.Views({"first": X["first"], "second": X["second"], "noise": view})
+
+
+OTHER_RUNS = {
+    "labels": lambda X, y: (X, np.roll(y, 1), {}),
+    "one label": lambda X, y: (X, np.where(np.arange(150) == 149, (y + 1) % 3, y), {}),
+    "one number": lambda X, y: (first_changed(X), y, {}),
+    "seed": lambda X, y: (X, y, {"random_state": 1}),
+    "activation": lambda X, y: (X, y, {"output_activation": "sinh"}),
+    "hidden activation": lambda X, y: (X, y, {"activation": "sinh"}),
+    "kernel": lambda X, y: (X, y, {"kernels": ("laplacian",)}),
+    "settings": lambda X, y: (X, y, {}),
+    "gain": lambda X, y: (X, y, {"output_gain": 2.0}),
+}
+
+
+@pytest.mark.parametrize("difference", OTHER_RUNS)
+def test_a_checkpoint_is_of_all_that_the_result_depends_on(data, tmp_path, difference):
+    X, y = data
+    settings = Supervised(n_steps=2, checkpoint=str(tmp_path / "run"))
+    network = gl.DeepKernelNetwork(("gaussian",), (3,), weights="uniform", learning=settings, random_state=0)
+    expected = network.fit(X, y).kernel_(X)
+    np.testing.assert_array_equal(network.fit(X, y).kernel_(X), expected)
+    other, labels, parameters = OTHER_RUNS[difference](X, y)
+    if difference == "settings":
+        parameters = {"learning": replace(settings, gap=0.01)}
+    with pytest.raises(gl.FileFormatError, match="another run"):
+        network.set_params(**parameters).fit(other, labels)
+
+
+def test_a_checkpoint_knows_every_label_also_held_out_ones(data, tmp_path):
+    X, y = data
+    settings = Supervised(n_steps=2, validation=0.5, checkpoint=str(tmp_path / "run"))
+    network = gl.DeepKernelNetwork(("gaussian",), (), learning=settings, random_state=0).fit(X, y)
+    for row in range(0, 150, 10):
+        with pytest.raises(gl.FileFormatError, match="another run"):
+            network.fit(X, np.where(np.arange(150) == row, (y + 1) % 3, y))
 
 
 def test_settings_are_what_a_grid_search_lists(data):

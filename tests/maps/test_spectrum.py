@@ -41,9 +41,9 @@ def test_the_map_is_the_psd_part_of_the_matrix_and_the_rest_is_accounted_for(eig
     positive = sorted((v for v in eigenvalues if v > 0), reverse=True)
     negative = [-v for v in eigenvalues if v < 0]
     np.testing.assert_allclose(mapped(gram, projection), oracle.psd_part(gram, n_components), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(projection.eigenvalues, positive[:n_components], rtol=1e-9)
+    np.testing.assert_allclose(projection.eigenvalues, positive[:n_components] or [0.0], rtol=1e-9)
     assert projection.matrix.shape == (len(eigenvalues), len(projection.eigenvalues))
-    assert projection.n_truncated == len(positive) - len(projection.eigenvalues)
+    assert projection.n_truncated == max(len(positive) - len(projection.eigenvalues), 0)
     assert projection.n_clipped == len(negative)
     assert projection.clipped_mass == pytest.approx(sum(negative) / sum(map(abs, eigenvalues)), rel=1e-9)
     assert projection.clipped_norm == pytest.approx(max(negative, default=0.0), rel=1e-9)
@@ -85,9 +85,11 @@ def test_rounding_is_that_of_the_type_in_which_the_map_is_evaluated():
     assert [project(gram, None, dtype).n_clipped for dtype in (torch.float32, F64)] == [0, 1]
 
 
-def test_a_zero_matrix_gives_no_columns():
+def test_a_zero_matrix_gives_one_column_of_zeros():
     projection = project(torch.zeros(3, 3), None, F64)
-    assert projection.matrix.shape == (3, 0)
+    assert projection.matrix.shape == (3, 1)
+    assert not projection.matrix.any()
+    assert projection.eigenvalues.tolist() == [0.0]
     assert (projection.clipped_mass, projection.clipped_norm, projection.n_clipped) == (0.0, 0.0, 0)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -28,17 +30,18 @@ class Precision(Enum):
 
     @classmethod
     def of(cls, name: str, device: torch.device) -> Precision:
-        """The precision by its name, if the device has it."""
+        """The precision by its name; float32, and a warning, where the device does not have it.
+
+        What may be given up for speed is a wish of the machine that a model runs on, and a model may come from another.
+        """
         if name not in cls._value2member_map_:
             raise ValueError(f"precision={name!r}: give one of {', '.join(repr(p.value) for p in cls)}.")
         precision = cls(name)
         offered = (cls.FLOAT32, cls.CODES) if device.type == "cpu" else (cls.FLOAT32, cls.TF32, cls.BF16)
-        if precision not in offered:
-            raise ValueError(
-                f"precision={name!r} does not exist on {device.type}: there is "
-                f"{' and '.join(repr(p.value) for p in offered)}."
-            )
-        return precision
+        if precision in offered:
+            return precision
+        _warn_once(name, device.type, " and ".join(repr(p.value) for p in offered))
+        return cls.FLOAT32
 
 
 @contextmanager
@@ -59,3 +62,10 @@ def products_on_gpu(precision: Precision) -> Iterator[None]:
             yield
         finally:
             setattr(_matmul, _SETTING, before)
+
+
+@cache
+def _warn_once(name: str, device: str, offered: str) -> None:
+    warnings.warn(
+        f"precision={name!r} does not exist on {device}, where there is {offered}: float32 is used.", stacklevel=5
+    )

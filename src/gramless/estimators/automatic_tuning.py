@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from gramless.dmn import CollapsedMap
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
@@ -12,7 +14,10 @@ FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put six m
 
 
 def tune_if_possible(network: DeepMapNetwork, views: Views) -> None:
-    """tuning="exact" for the compiled map, if there are samples to choose by and the memory budget has room."""
+    """tuning="exact" for the compiled map, if there are samples to choose by and the memory budget has room.
+
+    A budget without room is said: by default it is a share of what is free, and another day there may be more.
+    """
     compiled = network.map_
     if not isinstance(compiled, CollapsedMap):
         return
@@ -20,5 +25,6 @@ def tune_if_possible(network: DeepMapNetwork, views: Views) -> None:
         return
     try:
         network.set_params(tuning="exact").fine_tune(views)
-    except MemoryBudgetError:
+    except MemoryBudgetError as error:
+        warnings.warn(f"tuning='auto' leaves the map as it is compiled: {error}", stacklevel=6)
         network.set_params(tuning=None)

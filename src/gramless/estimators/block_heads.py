@@ -10,7 +10,9 @@ from itertools import count
 import numpy as np
 
 from gramless.blocks import Block, Blocks
+from gramless.estimators.unlabelled import MARK, labelled_rows
 from gramless.heads import Head, LabelCounts, Labels, MarginLoss, NewtonTotals, fit_over_blocks, newton_totals
+from gramless.learning import Supervised
 
 VectorsOf = Callable[[Block], np.ndarray]
 """The vectors of a block's samples: (n, d)."""
@@ -21,6 +23,7 @@ class BlockFit:
     """Fits one linear classifier per label by Newton's method, whose sums are taken over blocks wherever they are.
 
     labels : of the blocks
+    learning : whether there may be samples without a label, which are left out
     counts : how many samples have each label, of all
     sides : (n_labels, 2), C times the weights of negatives and positives
     budget : bytes for sums
@@ -29,6 +32,7 @@ class BlockFit:
 
     loss: MarginLoss
     labels: Labels
+    learning: Supervised | None
     counts: LabelCounts
     sides: np.ndarray
     budget: int
@@ -44,7 +48,7 @@ class BlockFit:
         n_passes = count(1)
 
         def totals(w: np.ndarray, chosen: np.ndarray, reach: np.ndarray) -> NewtonTotals:
-            sums = partial(_totals, vectors_of, self.labels, chosen, w, reach, self.loss, self.sides[chosen])
+            sums = partial(_totals, vectors_of, self, chosen, w, reach)
             return blocks.total(sums, f"pass {next(n_passes)}: {len(chosen):,} classifiers on all samples")
 
         positives = self.counts.positives
@@ -52,21 +56,19 @@ class BlockFit:
         return fit_over_blocks(totals, start, varied, budget=self.budget, max_iter=self.max_iter)
 
 
-def coded_labels(labels: Labels, block: Block) -> np.ndarray:
-    """Labels as numbers, which every file can hold: those of the classes, in order, or the indicator."""
-    return (
-        np.asarray(block.labels) > 0 if labels.multilabel else np.searchsorted(labels.classes, np.asarray(block.labels))
-    )
+def coded_labels(fit: BlockFit, block: Block) -> np.ndarray:
+    """Labels as numbers, which every file can hold: those of the classes, in order, or the indicator; -1 for none."""
+    labels = np.asarray(block.labels)
+    labelled = labelled_rows(labels, fit.learning)
+    if fit.labels.multilabel:
+        return np.where(labelled[:, None], labels > 0, MARK).astype(np.int8)
+    return np.where(labelled, np.searchsorted(fit.labels.classes, labels), MARK)
 
 
 def _totals(
-    vectors_of: VectorsOf,
-    labels: Labels,
-    chosen: np.ndarray,
-    w: np.ndarray,
-    reach: np.ndarray,
-    loss: MarginLoss,
-    sides: np.ndarray,
-    block: Block,
+    vectors_of: VectorsOf, fit: BlockFit, chosen: np.ndarray, w: np.ndarray, reach: np.ndarray, block: Block
 ) -> NewtonTotals:
-    return newton_totals(vectors_of(block), labels.signs(block.labels)[:, chosen], w, reach, loss, sides)
+    labels = np.asarray(block.labels)
+    labelled = labelled_rows(labels, fit.learning)
+    signs = fit.labels.signs(labels[labelled])[:, chosen]
+    return newton_totals(vectors_of(block)[labelled], signs, w, reach, fit.loss, fit.sides[chosen])

@@ -15,7 +15,9 @@ from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_
 from gramless.estimators.deep_kernel_network import needs_nonnegative
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
+from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import Head, Labels
+from gramless.learning import make_learning
 from gramless.views import Views
 
 
@@ -29,8 +31,11 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
     head_: Head
 
     @abstractmethod
-    def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
-        """Learn from samples and their signs (n, n_labels); whatever `_features` needs is set on self."""
+    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        """Learn from samples, and the signs (n_labelled, n_labels) of those that are labelled.
+
+        Whatever `_features` needs is set on self.
+        """
 
     @abstractmethod
     def _features(self, views: Views) -> np.ndarray:
@@ -45,7 +50,11 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
         """A sample that was learned from."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from samples and their labels, in memory or in blocks; these may bring their labels along."""
+        """Learn from samples and their labels, in memory or in blocks; these may bring their labels along.
+
+        With semi-supervised learning, y = -1 (a row of -1 where samples have several labels) marks a sample without a
+        label: the network, its landmarks and its tuning learn from it, the classifiers do not. Otherwise -1 is a class.
+        """
         with fitted_in_one_step(self) as fresh:
             fresh._fit_anything(X, y)
         return self
@@ -60,9 +69,10 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
         views = views_to_fit(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
-        self.labels_, signs = Labels.of(y)
+        labelled = labelled_rows(y, make_learning(self.learning))
+        self.labels_, signs = Labels.of(labels_of(y, labelled))
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, signs)
+        self.head_ = self._fit(views, y, labelled, signs)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""

@@ -12,6 +12,7 @@ from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
+from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
 from gramless.views import Views
 
@@ -76,8 +77,8 @@ class DeepKernelClassifier(ViewsClassifier):
         self.memory_budget = memory_budget
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
-        n = len(views)
+    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        n = len(signs)
         require(
             2 * 8 * n**2,  # the matrix and LIBSVM's copy
             resolve_budget(self.memory_budget),
@@ -86,12 +87,13 @@ class DeepKernelClassifier(ViewsClassifier):
         )
         network = DeepKernelNetwork(**network_parameters(self)).fit(views, y)
         self.kernel_ = network.kernel_
-        gram = self.kernel_.tensor(views, views).double().cpu().numpy()
+        known = samples_of(views, labelled)
+        gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
         head = fit_kernel_svms(gram, signs, self.C, weights)
         used = np.flatnonzero(head.coefficients.any(axis=0))
         used = used if len(used) else np.array([0])
-        self.support_ = views[used].dense(views.dtype)
+        self.support_ = known[used].dense(views.dtype)
         return replace(head, coefficients=head.coefficients[:, used])
 
     def _fit_blocks(self, blocks: Blocks) -> Head:

@@ -20,8 +20,9 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
+from gramless.estimators.unlabelled import labelled_rows
 from gramless.kernels import Domain, make_kernel
-from gramless.learning import SemiSupervised, Supervised, make_learning
+from gramless.learning import make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.views import Views
 
@@ -103,8 +104,8 @@ class DeepKernelNetwork(BaseEstimator):
 
         y : classes (n,) or an indicator matrix (n, n_labels); not looked at with learning=None
         labelled : mask of the rows whose labels count, for semi-supervised learning; the others' are never looked at.
-            Without it every row counts, except those with y = -1 (scikit-learn's convention) if learning is
-            semi-supervised.
+            Without it every row counts, except those with y = -1 (scikit-learn's convention), or with a row of -1 in
+            an indicator, if learning is semi-supervised.
 
         Data in blocks (in_blocks), labels included, is looked at once, and everything is settled on a sample of it.
         """
@@ -130,11 +131,12 @@ class DeepKernelNetwork(BaseEstimator):
         if settings is not None:
             labels = as_labels(y)
             check_consistent_length(views, labels)
-            mask = labelled_rows(labels, labelled, settings)
+            mask = labelled_rows(labels, settings) if labelled is None else checked_mask(labelled, len(views))
             result = learn_layers(kernel, views, labels, mask, settings, generator)
             kernel = replace(kernel, layers=result.layers)
             self.learning_curve_ = result.curve
-        self.kernel_ = replace(kernel, scale=unit_spread(kernel, sample[:SCALE_SAMPLES]))
+        measured = sample[:SCALE_SAMPLES]
+        self.kernel_ = replace(kernel, scale=1.0 / spread(kernel.tensor(measured, measured)).item())
 
     def sample_size(self) -> int:
         """Samples that fit looks at, at most; of data in blocks as many are drawn."""
@@ -144,7 +146,7 @@ class DeepKernelNetwork(BaseEstimator):
     def _fit_sample(self, blocks: Blocks, labelled: Any) -> None:
         if labelled is not None:
             raise ValueError("with data in blocks there is no mask: mark samples without a label by y = -1.")
-        look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
+        look = first_look(blocks, self.sample_size(), seed_from(self.random_state), make_learning(self.learning))
         self._fit(look.sample.views, look.sample.labels, None)
         check_domains(self.kernel_, look)
 
@@ -200,16 +202,11 @@ class DeepKernelNetwork(BaseEstimator):
         return hasattr(self, "kernel_")
 
 
-def labelled_rows(y: Any, labelled: Any, settings: Supervised) -> np.ndarray:
-    """Mask of the rows whose labels may be looked at."""
-    if labelled is not None:
-        mask = np.asarray(labelled)
-        if mask.shape != (y.shape[0],) or mask.dtype != bool:
-            raise DataError(f"labelled must be a mask with one truth value per sample, got {mask.dtype} {mask.shape}.")
-        return mask
-    if isinstance(settings, SemiSupervised) and y.ndim == 1 and y.dtype.kind in "if":
-        return y != -1
-    return np.ones(y.shape[0], dtype=bool)
+def checked_mask(labelled: Any, n_samples: int) -> np.ndarray:
+    mask = np.asarray(labelled)
+    if mask.shape != (n_samples,) or mask.dtype != bool:
+        raise DataError(f"labelled must be a mask with one truth value per sample, got {mask.dtype} {mask.shape}.")
+    return mask
 
 
 def needs_nonnegative(kernels: Any) -> bool:
@@ -223,11 +220,3 @@ def check_domain(kernel: Any, views: Views, view: str, budget: int) -> None:
     """Look at every sample once, a block at a time."""
     for rows in row_blocks(len(views), 8 * views.layout[view], budget):
         kernel.domain.check(views[rows].tensor(view, views.dtype), kernel.name)
-
-
-def unit_spread(kernel: DeepKernel, sample: Views) -> float:
-    """1 / (mean diagonal - mean): what makes the mean squared distance to the mean of the maps equal to one."""
-    gram = kernel.tensor(sample, sample)
-    spread = (gram.diagonal().mean(dtype=torch.float64) - gram.mean(dtype=torch.float64)).item()
-    rounding = 4 * torch.finfo(gram.dtype).eps * gram.abs().max().item()
-    return 1.0 / spread if spread > rounding else 1.0

@@ -25,7 +25,9 @@ from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.labelling import Labelling, learn_labelling
+from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import (
+    FitSummary,
     Head,
     HuberizedHinge,
     Kind,
@@ -37,6 +39,7 @@ from gramless.heads import (
     Weights,
     out_of_fold_scores,
 )
+from gramless.learning import make_learning
 from gramless.views import Views
 
 N_FOLDS = 5
@@ -56,9 +59,10 @@ class DeepMapClassifier(ViewsClassifier):
         The map, as in DeepMapNetwork.
     tuning : "auto", None, "default", "filter", "exact", "algorithm1"
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" is "exact" with at least 50
-        samples besides the landmarks to choose by and room for it in the memory budget, otherwise None. On the map as
-        it is compiled a landmark shows a private coordinate, which new samples never do, and a linear head memorises
-        the landmarks among its training samples by it. "exact" shows landmarks as it shows everybody else.
+        samples besides the landmarks to choose by and room for it in the memory budget, otherwise None; a warning
+        says where room was lacking, `map_network_.tuning` what was done. On the map as it is compiled a landmark shows
+        a private coordinate, which new samples never do, and a linear head memorises the landmarks among its training
+        samples by it. "exact" shows landmarks as it shows everybody else.
     C : float
         Penalty of the SVM.
     head : "squared_hinge", "huberized_hinge", "hinge", "balanced"
@@ -98,8 +102,8 @@ class DeepMapClassifier(ViewsClassifier):
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
     n_iter_ : int
         Iterations of the solver, the largest over labels; on data in blocks, passes over it.
-    online_ : OnlineHead or None
-        After partial_fit: what is remembered of the blocks so far.
+    online_ : FitSummary, OnlineHead or None
+        What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
     """
 
     def __init__(
@@ -159,8 +163,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.memory_budget = memory_budget
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: Any, signs: np.ndarray) -> Head:
-        self.online_: OnlineHead | None = None
+    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepKernelNetwork(**(network_parameters(self) | {"random_state": seeds[0]}))
         self.map_network_ = DeepMapNetwork(
@@ -176,80 +179,113 @@ class DeepMapClassifier(ViewsClassifier):
         ).fit(views)
         if self.tuning == "auto":
             tune_if_possible(self.map_network_, views)
-        phi = self._features(views)
+        known = samples_of(views, labelled)
+        phi = self._features(known)
         fit = LinearFit(
-            self.head, self.C, self._residual(views, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
+            self.head, self.C, self._residual(known, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
         )
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
         self._learn_labelling(fit, phi, signs, weights, seeds[2])
         head = fit(phi, signs, weights)
         self.n_iter_ = head.n_iter
+        self.online_: OnlineHead | FitSummary | None = None
+        if self._learns_in_turn():
+            self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights))
         return head
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from one more block of samples, for data that comes once; blocks should come in random order.
 
-        The first block settles everything but the classifiers, and should have some thousands of samples; after `fit`
-        the next one is a first block again. Data that can be read several times is better learned from by `fit`.
+        The first block, or a `fit` before it, settles everything but the classifiers, and should have some thousands of
+        samples. Data that can be read several times is better learned from by `fit`. Samples without a label are marked
+        as for `fit`, and after the first block nothing is learned from them.
 
         classes : all that will come, with the first block; without it, and with several labels per sample, they are the
             first block's
         """
-        with fitted_in_one_step(self) as fresh:
+        with fitted_in_one_step(self, going_on=True) as fresh:
             fresh._fit_next(X, as_labels(y), classes)
         return self
 
     def _fit_next(self, X: Any, y: Any, classes: Any) -> None:
-        online = getattr(self, "online_", None)
-        if online is None:
-            online = self._first_block(views_to_fit(self, X), y, classes)
-        elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):
-            raise DataError(
-                f"classes={classes} came, and {self.classes_.tolist()} with the first block. Give the same, or none."
-            )
-        views = views_to_use(self, X)
-        check_consistent_length(views, y)
-        self.online_ = online.update(self._features(views), self.labels_.signs(y), max_iter=self.max_iter)
-        self.head_ = self.online_.head
-
-    def _first_block(self, views: Views, y: Any, classes: Any) -> OnlineHead:
-        if self.head != "squared_hinge" or isinstance(self.class_weight, str):
+        if not self._learns_in_turn():
             raise ValueError(
                 f"head={self.head!r}, class_weight={self.class_weight!r}: partial_fit learns with the squared hinge, "
                 "and cannot balance classes of which more are to come. Give weights by class, or None."
             )
+        labelled = labelled_rows(y, make_learning(self.learning))
+        if not hasattr(self, "head_"):
+            online = self._first_block(views_to_fit(self, X), y, labelled, classes)
+        elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):
+            raise DataError(
+                f"got classes={classes}, but {self.classes_.tolist()} with the first block. Give the same, or none."
+            )
+        else:
+            online = self._remembered()
+        views = views_to_use(self, X)
         check_consistent_length(views, y)
-        self.labels_ = LabelCounts.of(y if classes is None or y.ndim == 2 else np.asarray(classes)).labels
+        if labelled.any():
+            signs = self.labels_.signs(labels_of(y, labelled))
+            online = online.update(self._features(samples_of(views, labelled)), signs, max_iter=self.max_iter)
+        self.online_ = online
+        self.head_ = online.head
+
+    def _learns_in_turn(self) -> bool:
+        """Whether blocks can be learned from one after the other."""
+        return self.head == "squared_hinge" and not isinstance(self.class_weight, str)
+
+    def _first_block(self, views: Views, y: Any, labelled: np.ndarray, classes: Any) -> OnlineHead:
+        check_consistent_length(views, y)
+        known = labels_of(y, labelled)
+        self.labels_ = LabelCounts.of(known if classes is None or y.ndim == 2 else np.asarray(classes)).labels
         self.classes_ = self.labels_.classes
-        signs = self.labels_.signs(y)
-        self._fit(views, y, signs)
-        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-        budget = resolve_budget(self.memory_budget)
-        return OnlineHead.start(signs.shape[1], self.map_network_.map_.n_components, self.C, weights, budget=budget)
+        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known))
+        return self._nothing_remembered()
+
+    def _remembered(self) -> OnlineHead:
+        """Of the blocks so far, or of what was fitted."""
+        if isinstance(self.online_, FitSummary):
+            return self._nothing_remembered().after_fit(self.online_, self.head_)
+        if self.online_ is None:
+            raise ValueError(
+                "partial_fit goes on from classifiers with the squared hinge and no balanced classes, and this one "
+                "was fitted with others. Fit anew."
+            )
+        return self.online_
+
+    def _nothing_remembered(self) -> OnlineHead:
+        n_labels, n_features = self.head_.coefficients.shape
+        weights = self.labels_.weights(np.ones(n_labels), 2, self.class_weight)  # which no number of samples enters
+        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=resolve_budget(self.memory_budget))
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
         if self.head not in ("squared_hinge", "huberized_hinge"):
             raise ValueError(f"head={self.head!r}: on data in blocks there are 'squared_hinge' and 'huberized_hinge'.")
-        look = first_look(blocks, self._sample_size(), seed_from(self.random_state))
+        learning = make_learning(self.learning)
+        look = first_look(blocks, self._sample_size(), seed_from(self.random_state), learning)
         assert look.labels is not None
         assert look.sample.labels is not None
         self.labels_ = look.labels.labels
         self.classes_ = self.labels_.classes
         views, y = views_to_fit(self, look.sample.views), look.sample.labels
-        start = self._fit(views, y, self.labels_.signs(y))
+        labelled = labelled_rows(y, learning)
+        start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)))
         check_domains(self.map_network_.kernel_, look)
         loss: MarginLoss = SquaredHinge()
         if self.head == "huberized_hinge":
             loss = HuberizedHinge(self._residual(views, self._features(views)))
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
         sides, budget = self.C * np.array(weights), resolve_budget(self.memory_budget)
-        fit = BlockFit(loss, self.labels_, look.labels, sides, budget, self.max_iter)
+        fit = BlockFit(loss, self.labels_, learning, look.labels, sides, budget, self.max_iter)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)
         else:
             head = fit_on_kept_vectors(fit, blocks, self.map_network_.transform(blocks), start, Path(self.scratch))
         self.n_iter_ = head.n_iter
+        if isinstance(self.online_, FitSummary):
+            positives = look.labels.positives
+            self.online_ = self.online_.of_all(np.column_stack([look.labels.n_samples - positives, positives]))
         return head
 
     def _sample_size(self) -> int:
@@ -263,7 +299,7 @@ class DeepMapClassifier(ViewsClassifier):
         """The mean of kappa(x, x) - |phi(x)|^2: what of a sample the map does not show."""
         diagonal = self.map_network_.kernel_.diagonal_tensor(views).double().cpu().numpy()
         missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
-        return max(float(missing.mean()), SMALLEST_WIDTH * float(diagonal.mean()))
+        return max(float(missing.mean()), SMALLEST_WIDTH * (float(diagonal.mean()) or 1.0))
 
     def _learn_labelling(self, fit: LinearFit, phi: np.ndarray, signs: np.ndarray, weights: Weights, seed: int) -> None:
         def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:

@@ -26,7 +26,8 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
-from gramless.tuning import TUNERS, LandmarkExactMap
+from gramless.learning import make_learning
+from gramless.tuning import TUNERS, LandmarkExactMap, RepresenterMap
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
@@ -59,7 +60,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         "algorithm1" is the paper's. None leaves the map as it is compiled.
     precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU)
         What the engine may give up for speed: "codes" compares histograms by 8-bit codes, "tf32" and "bf16" multiply
-        matrices with shorter mantissas. docs/engine.md has the measured errors.
+        matrices with shorter mantissas. docs/engine.md has the measured errors. A device that lacks it uses float32.
     views, device, memory_budget, random_state
         As in DeepKernelNetwork.
 
@@ -138,7 +139,8 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError("of data in blocks no rows are taken by their numbers: give the landmarks as Views.")
         if get_tags(self).target_tags.required and not blocks.has_labels:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        look = first_look(blocks, self.sample_size(), seed_from(self.random_state))
+        learning = make_learning(self.kernel.learning) if isinstance(self.kernel, DeepKernelNetwork) else None
+        look = first_look(blocks, self.sample_size(), seed_from(self.random_state), learning)
         self._fit(look.sample.views, look.sample.labels)
         if self.landmark_indices_ is not None:
             self.landmark_indices_ = look.sample.rows[self.landmark_indices_]
@@ -166,13 +168,20 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
         if name not in TUNERS:
             raise ValueError(f"tuning={name!r}: give None or one of {', '.join(map(repr, TUNERS))}.")
-        if not isinstance(self.map_, CollapsedMap):
+        if isinstance(self.map_, RepresenterMap):
             raise ValueError(
-                f"a {type(self.map_).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
+                "Algorithm 1 has made another network of this map, which no way of tuning goes on from: fit anew, with "
+                "another tuning or on all the samples."
+            )
+        start = self.map_.collapsed if isinstance(self.map_, LandmarkExactMap) else self.map_
+        if not isinstance(start, CollapsedMap):
+            raise ValueError(
+                f"a {type(start).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
                 "fine-tuning starts from."
             )
-        result = TUNERS[name](self.map_, views, generator)
-        self.map_ = result.map
+        result = TUNERS[name](start, views, generator)
+        if result.map is not start:
+            self.map_ = result.map
         self.tuning_errors_ = (result.error_before, result.error_after)
 
     def transform(self, X: Any) -> Any:

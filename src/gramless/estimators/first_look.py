@@ -12,7 +12,9 @@ import torch
 from gramless.blocks import Block, Blocks, Sample, draw
 from gramless.dkn import DeepKernel
 from gramless.errors import DataError
+from gramless.estimators.unlabelled import labelled_rows
 from gramless.heads import LabelCounts
+from gramless.learning import Supervised
 
 OF_EACH_LABEL = 5  # samples at least, if there are as many
 
@@ -30,10 +32,13 @@ class FirstLook:
         return FirstLook(self.sample + other.sample, labels, other.negative | self.negative)
 
 
-def first_look(blocks: Blocks, size: int, seed: int) -> FirstLook:
-    """One pass, which also finds the blocks that cannot be used; the sample has that size, and some of each label."""
+def first_look(blocks: Blocks, size: int, seed: int, learning: Supervised | None) -> FirstLook:
+    """One pass, which also finds the blocks that cannot be used; the sample has that size, and some of each label.
+
+    learning : whether there may be samples without a label, which are not counted
+    """
     drawing = draw(size, seed, blocks.n_samples, OF_EACH_LABEL)
-    look = blocks.total(partial(_look, drawing=drawing), "looking at all samples")
+    look = blocks.total(partial(_look, drawing=drawing, learning=learning), "looking at all samples")
     return FirstLook(look.sample.sorted(), look.labels, look.negative)
 
 
@@ -48,8 +53,9 @@ def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
                 raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
 
 
-def _look(block: Block, *, drawing: Callable[[Block], Sample]) -> FirstLook:
-    labels = None if block.labels is None else LabelCounts.of(block.labels)
+def _look(block: Block, *, drawing: Callable[[Block], Sample], learning: Supervised | None) -> FirstLook:
+    known = None if block.labels is None else block.labels[labelled_rows(block.labels, learning)]
+    labels = None if known is None else LabelCounts.of(known)
     found = {name: _first_negative(block, name) for name in block.views.names}
     return FirstLook(drawing(block), labels, {name: place for name, place in found.items() if place is not None})
 

@@ -57,8 +57,8 @@ def kept_vectors(vectors: Any, codes: Any, scratch: Path) -> Iterator[Blocks]:
 
 def fit_on_kept_vectors(fit: BlockFit, blocks: Blocks, vectors: Any, start: Head, scratch: Path) -> Head:
     """What `fit` finds on the vectors of labelled samples, which are kept meanwhile."""
-    width, kind = (len(fit.labels.classes), np.bool_) if fit.labels.multilabel else (None, np.int64)
-    codes = blocks.mapped(partial(coded_labels, fit.labels), width, kind, "labels")
+    width, kind = (len(fit.labels.classes), np.int8) if fit.labels.multilabel else (None, np.int64)
+    codes = blocks.mapped(partial(coded_labels, fit), width, kind, "labels")
     with kept_vectors(vectors, codes, scratch) as kept:
         return fit.on_codes()(kept, known_vectors, start)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gramless.budget import resolve_budget
 from gramless.dkn import DeepKernel
-from gramless.errors import DataError
+from gramless.estimators.unlabelled import labels_of
 from gramless.heads import Labels
 from gramless.learning import (
     ElementaryValues,
@@ -21,6 +21,8 @@ from gramless.learning import (
     Supervised,
     SupervisedObjective,
     box,
+    draw_stratified,
+    hold_out_stratified,
     kernel_distances,
     learn,
     neighbour_laplacian,
@@ -43,10 +45,7 @@ def learn_layers(
     kernel: DeepKernel, views: Views, y: Any, labelled: np.ndarray, settings: Supervised, generator: torch.Generator
 ) -> LearningResult:
     """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else."""
-    if not labelled.any():
-        raise DataError("no sample is labelled: learning the weights needs labels, or learning=None.")
-    rows = np.flatnonzero(labelled)
-    _, signs = Labels.of(y[rows])
+    _, signs = Labels.of(labels_of(y, labelled))
     roles, train_signs, held_signs = assign_roles(labelled, signs, settings, generator)
     together = np.concatenate([roles.train, roles.unlabelled])
     elementary = ElementaryValues(
@@ -64,7 +63,7 @@ def learn_layers(
     else:
         objective = SupervisedObjective(train, upper, settings.gap)
     score = annotation_score(held_signs) if (held_signs > 0).any() else None
-    return learn(kernel.layers, elementary, objective, score, settings)
+    return learn(kernel.layers, elementary, objective, score, settings, (train, torch.from_numpy(held_signs)))
 
 
 def assign_roles(
@@ -72,16 +71,14 @@ def assign_roles(
 ) -> tuple[Roles, np.ndarray, np.ndarray]:
     """Draw who plays which role, and cut the signs accordingly; samples beyond max_samples play none."""
     rows = np.flatnonzero(labelled)
-    order = torch.randperm(len(rows), generator=generator).numpy()[: settings.max_samples]
-    n_held = int(settings.validation * len(order))
-    held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
-    if (signs[kept] > 0).all(0).any() and not (np.ptp(signs[kept], axis=0) > 0).any():
-        raise DataError("the samples to learn from are all of one class; label samples of at least two.")
+    drawn = draw_stratified(signs, settings.max_samples, generator)
+    hold = hold_out_stratified(signs[drawn], settings.validation, generator)
+    held, kept = drawn[hold], drawn[~hold]
     others = np.flatnonzero(~labelled)
     unlabelled = np.empty(0, dtype=int)
     if isinstance(settings, SemiSupervised):
-        drawn = torch.randperm(len(others), generator=generator).numpy()[: max(0, settings.max_samples - len(order))]
-        unlabelled = others[np.sort(drawn)]
+        some = torch.randperm(len(others), generator=generator).numpy()[: max(0, settings.max_samples - len(drawn))]
+        unlabelled = others[np.sort(some)]
     return Roles(rows[kept], rows[held], unlabelled), signs[kept], signs[held]
 
 

@@ -8,7 +8,7 @@ from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, f
 from gramless.heads.fitting import Kind, LinearFit
 from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
-from gramless.heads.online import OnlineHead
+from gramless.heads.online import FitSummary, OnlineHead
 from gramless.heads.out_of_fold import out_of_fold_scores, stratified_folds
 from gramless.heads.svm import Head, Loss, Weights, fit_kernel_svms, fit_linear_svms
 from gramless.heads.top_gains import TopGains
@@ -16,6 +16,7 @@ from gramless.heads.top_gains import TopGains
 __all__ = [
     "Calibration",
     "Decision",
+    "FitSummary",
     "Head",
     "HuberizedHinge",
     "KernelOnSubset",

@@ -23,6 +23,9 @@ class LabelCounts:
 
     @classmethod
     def of(cls, y: Any) -> LabelCounts:
+        if not y.shape[0]:
+            columns = y.shape[1] if y.ndim == 2 else 0
+            return cls(np.arange(columns) if columns else y, np.zeros(columns, dtype=np.int64), 0, columns > 0)
         check_classification_targets(y)
         if type_of_target(y).startswith("multilabel"):
             indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)

@@ -26,13 +26,52 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramless.budget import require
+from gramless.budget import require, row_blocks
 from gramless.errors import DataError
 from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.losses import SquaredHinge
 from gramless.heads.svm import Head, Weights
 
 REMEMBERED_REACH = 0.3
+SUMMARY_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary:
+    """What of the samples of a fit is kept so that blocks can follow it: a few numbers per label, and one matrix.
+
+    Each label's Hessian would be (d + 1)^2 numbers, in every model. The matrix of second moments, times the label's sum
+    of curvatures, stands for it: as if those near the label's boundary were spread as all samples are.
+    """
+
+    counts: np.ndarray  # (L, 2), negatives and positives
+    losses: np.ndarray  # (L,)
+    curvature: np.ndarray  # (L,): sum over samples
+    moment: np.ndarray  # (d + 1, d + 1) float32: mean of x x', x ending in 1
+
+    @classmethod
+    def of(cls, phi: np.ndarray, signs: np.ndarray, head: Head, sides: np.ndarray) -> Self:
+        """Of the vectors that a head was fitted on, and their signs; sides as those of OnlineHead."""
+        moment = np.zeros((phi.shape[1] + 1,) * 2)
+        losses, curvature = np.zeros(len(sides)), np.zeros(len(sides))
+        for rows in row_blocks(len(phi), 8 * (phi.shape[1] + 4 * len(sides)), SUMMARY_BYTES):
+            x = np.column_stack([phi[rows], np.ones(len(phi[rows]))])
+            moment += x.T @ x
+            margins = signs[rows] * head.margins(phi[rows])
+            box = np.where(signs[rows] > 0, sides[:, 1], sides[:, 0])
+            lower, upper = (
+                np.maximum(1.0 - margins + REMEMBERED_REACH, 0),
+                np.maximum(1.0 - margins - REMEMBERED_REACH, 0),
+            )
+            losses += (box * np.maximum(1.0 - margins, 0.0) ** 2).sum(0)
+            curvature += (box * (lower - upper)).sum(0) / REMEMBERED_REACH
+        counts = np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)])
+        return cls(counts, losses, curvature, (moment / len(phi)).astype(np.float32))
+
+    def of_all(self, counts: np.ndarray) -> Self:
+        """The same for all samples, (L, 2) in number, of which a sample was summed up."""
+        times = counts.sum(1) / self.counts.sum(1)
+        return replace(self, counts=counts, losses=times * self.losses, curvature=times * self.curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +116,13 @@ class OnlineHead:
             np.zeros((n_labels, size, size)),
         )
 
+    def after_fit(self, summary: FitSummary, head: Head) -> Self:
+        """With what is known of the samples that a head was fitted on; its weights were the best for them."""
+        w = np.column_stack([head.coefficients, head.intercepts])
+        hessian = summary.curvature[:, None, None] * summary.moment.astype(float)
+        block = NewtonTotals(summary.losses, -w, hessian)  # 1/2 |w|^2 and the losses are in balance
+        return self._with(w, block, summary.counts)
+
     @property
     def head(self) -> Head:
         """A label of which one sign only was seen answers with it, and one that was never seen with 0."""
@@ -111,10 +157,14 @@ class OnlineHead:
         )
         w = np.column_stack([fitted.coefficients, fitted.intercepts])
         block = of_block(w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))
+        return self._with(w, block, np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]))
+
+    def _with(self, w: np.ndarray, block: NewtonTotals, counts: np.ndarray) -> Self:
+        """At new weights, with the parabola of a block's losses at them."""
         bent = _times(block.hessian, w)
         return replace(
             self,
-            counts=self.counts + np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]),
+            counts=self.counts + counts,
             w=w,
             constant=self.constant + block.losses + (w * (0.5 * bent - block.gradient)).sum(1),
             linear=self.linear + bent - block.gradient,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -49,11 +49,13 @@ class TrainingState:
 GROUPS = ("logits", "first_moments", "second_moments", "best_logits")
 
 
-def fingerprint(settings: object, tensors: Sequence[Tensor]) -> str:
+def fingerprint(settings: object, tensors: Iterable[Tensor]) -> str:
     """A hash of all that a run depends on, so that a checkpoint is continued by the run that made it and no other."""
     digest = hashlib.sha256(repr(settings).encode())
     for tensor in tensors:
-        digest.update(np.ascontiguousarray(tensor.detach().cpu().numpy()).tobytes())
+        array = np.ascontiguousarray(tensor.detach().cpu().numpy())
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

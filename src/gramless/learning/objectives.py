@@ -14,6 +14,8 @@ from torch import Tensor
 
 from gramless.learning.svm_dual import DualSolution, solve_svm_duals
 
+ROUNDINGS = 16  # of a kernel value on its way through the layers
+
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
@@ -74,5 +76,10 @@ class LaplacianObjective:
 
 
 def spread(gram: Tensor) -> Tensor:
-    """Mean diagonal less mean: the scale of a kernel that an SVM with a free bias meets."""
-    return gram.diagonal().mean() - gram.mean()
+    """Mean diagonal less mean, in float64: the scale of a kernel that an SVM with a free bias meets.
+
+    1 where it is nothing but rounding: to such a kernel all samples are the same, and it has no scale.
+    """
+    found = gram.diagonal().mean(dtype=torch.float64) - gram.mean(dtype=torch.float64)
+    rounding = ROUNDINGS * torch.finfo(gram.dtype).eps * gram.abs().max()
+    return torch.where(found > rounding, found, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -38,8 +38,11 @@ def learn(
     objective: Objective,
     score: Score | None,
     settings: Supervised,
+    labels: Sequence[Tensor],
 ) -> LearningResult:
     """Descend on J(K(w)) over weights on the simplex; keep those with the best score on the validation part.
+
+    labels : all that objective and score know, to tell one run's checkpoint from another's
 
     A step: the Gram matrix over the tiles, all duals on it from where the last step left them, the gradient
     dJ / dK = -1/2 sum v v' back through the layers tile by tile, and Adam on the logits. n^2 / 2 forward passes and
@@ -47,9 +50,10 @@ def learn(
     """
     start = [to_logits(layer.weights) for layer in layers]
     gains = [gain for _, gain in start]
-    run = fingerprint(settings.without_checkpoint(), [layer.weights for layer in layers] + _identity(elementary))
-    saved = load_state(settings.checkpoint, run) if settings.checkpoint else None
-    state = saved or TrainingState.beginning([theta for theta, _ in start])
+    state, run = TrainingState.beginning([theta for theta, _ in start]), ""
+    if settings.checkpoint:
+        run = fingerprint(settings.without_checkpoint(), _identity(layers, elementary, labels))
+        state = load_state(settings.checkpoint, run) or state
     with ProgressBar("learning the deep kernel", settings.n_steps - state.step) as progress:
         try:
             while True:
@@ -155,7 +159,10 @@ def _layers(layers: Sequence[Layer], logits: Sequence[Tensor], gains: Sequence[T
     )
 
 
-def _identity(elementary: ElementaryValues) -> list[Tensor]:
-    """Enough of the data to know it by."""
-    first = next(elementary.square())
-    return [first.values[:, :64, :64]]
+def _identity(layers: Sequence[Layer], elementary: ElementaryValues, labels: Sequence[Tensor]) -> Iterator[Tensor]:
+    """All that goes into a run besides its settings; the activations show in the Gram matrix that they start with."""
+    yield from labels
+    yield from (layer.weights for layer in layers)
+    yield gram_matrix(layers, elementary)
+    yield from (tile.values for tile in elementary.square())
+    yield from (tile.values for tile in elementary.across())

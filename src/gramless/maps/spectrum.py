@@ -39,7 +39,7 @@ def project(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> Proje
 
     Eigenvalues that rounding alone explains are dropped: those below N eps lambda_max of float64, and below
     eps lambda_max of the type `dtype` in which the map will be evaluated, whose rounding, divided by sqrt(lambda),
-    would otherwise drown the column.
+    would otherwise drown the column. Where nothing is left, as of a kernel that is zero, the map is a column of zeros.
     """
     gram = gram.double()
     if not gram.isfinite().all():
@@ -56,9 +56,10 @@ def project(gram: Tensor, n_components: int | None, dtype: torch.dtype) -> Proje
     n_positive = int(kept.sum())
     n_kept = n_positive if n_components is None else min(n_components, n_positive)
     total = eigenvalues.abs().sum().item()
+    nothing = torch.zeros_like(vectors[:, :1])
     return Projection(
-        matrix=(vectors[:, :n_kept] / eigenvalues[:n_kept].sqrt()).contiguous(),
-        eigenvalues=eigenvalues[:n_kept].clone(),
+        matrix=(vectors[:, :n_kept] / eigenvalues[:n_kept].sqrt()).contiguous() if n_kept else nothing,
+        eigenvalues=eigenvalues[:n_kept].clone() if n_kept else nothing[0],
         clipped_mass=eigenvalues[clipped].abs().sum().item() / total if total else 0.0,
         clipped_norm=eigenvalues[clipped].abs().max().item() if clipped.any() else 0.0,
         n_clipped=int(clipped.sum()),

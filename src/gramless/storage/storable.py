@@ -15,7 +15,7 @@ from gramless.dmn import CollapsedMap, LayeredMap, sublayers
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.estimators.operating_points import OperatingPoint
 from gramless.features import PictureFeatures
-from gramless.heads import Calibration, Head, Labels, OnlineHead, Threshold, TopGains, TopK
+from gramless.heads import Calibration, FitSummary, Head, Labels, OnlineHead, Threshold, TopGains, TopK
 from gramless.kernels import (
     ArcCosine,
     ChiSquare,
@@ -49,7 +49,7 @@ VALUES: dict[str, type] = {
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
         *(CollapsedMap, LayeredMap, LandmarkExactMap, RepresenterMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
-        *(Head, Labels, OnlineHead, Calibration, TopGains, TopK, Threshold),
+        *(Head, Labels, FitSummary, OnlineHead, Calibration, TopGains, TopK, Threshold),
         *(Supervised, SemiSupervised, CurvePoint),
         *(OperatingPoint, PictureFeatures, Album, Annotator),
     )
