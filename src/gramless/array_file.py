@@ -78,7 +78,7 @@ def read_array_file(path: str | os.PathLike, form: str, version: int) -> ArrayFi
             raise FileFormatError(f"{os.fspath(path)!r} {error}") from error
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError, MemoryError) as error:
             raise FileFormatError(
-                f"{os.fspath(path)!r} is truncated, damaged, or no file of Gramless ({_told(error)}). Save it again."
+                f"{os.fspath(path)!r} is truncated, damaged, or no Gramless {_noun(form)} ({_told(error)})."
             ) from error
 
 
@@ -123,7 +123,7 @@ def _read(file: BinaryIO, n_bytes: int, form: str, version: int) -> ArrayFile:
 
 def _check_form(texts: dict[str, str], form: str, version: int) -> None:
     if texts.get("format") != form:
-        raise FileFormatError(f"is a safetensors file, but no Gramless {form.partition('-')[2] or 'model'}.")
+        raise FileFormatError(f"is a safetensors file, but no Gramless {_noun(form)}.")
     if texts.get("format_version") != str(version):
         raise FileFormatError(
             f"has format version {texts.get('format_version')!r}, written by gramless {texts.get('package_version')}; "
@@ -167,6 +167,10 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{digits[:30]} is too large a number")
     return number
+
+
+def _noun(form: str) -> str:
+    return form.partition("-")[2] or "model"
 
 
 def _told(error: BaseException) -> str:

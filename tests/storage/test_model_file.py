@@ -189,7 +189,9 @@ def test_foreign_newer_and_damaged_files_are_refused(tmp_path):
 
     with pytest.raises(gl.FileFormatError, match="no Gramless model"):
         gl.load(write({"format": "pt"}))
-    with pytest.raises(gl.FileFormatError, match=r"format version '3'.*gramless 9\.0;.*Install the gramless that wrote it"):
+    with pytest.raises(
+        gl.FileFormatError, match=r"format version '3'.*gramless 9\.0;.*Install the gramless that wrote it"
+    ):
         gl.load(write({"format": "gramless", "format_version": "3", "package_version": "9.0"}))
     with pytest.raises(gl.FileFormatError, match="digest"):
         gl.load(write({"format": "gramless", "format_version": "2", "model": "{"}))
