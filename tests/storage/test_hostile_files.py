@@ -27,7 +27,7 @@ def craft(path, tree, **arrays):
     return path
 
 
-def refused(path, match=""):
+def refused(path, match=None):
     with pytest.raises(gl.FileFormatError, match=match):
         gl.load(path)
 
