@@ -36,6 +36,7 @@ from gramless.storage.model_file import FORM, FORM_VERSION
 TIMES = 10  # the size of the file in memory, while it is loaded,
 ROOM = 8 << 20  # and so many bytes: what Python's and PyTorch's allocators take at once
 MOST_MEMORY = 1 << 30  # address space of a process beyond what it has; more is a crash
+IN_MEMORY = Path("/dev/shm")  # where writing a file to disk, as `save` does, costs nothing
 SECONDS = 60  # that one file may take
 HEADER = "the file's own header"
 REFUSED, SAME, OTHER = "refused", "same answers", "other answers"
@@ -52,7 +53,7 @@ class Trial(NamedTuple):
 def damaged_model_files(count: int, seed: int) -> list[tuple[Trial, str]]:
     """Damage so many files, and what became of each: one of WANTED, or what went wrong."""
     warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory(prefix="gramless-hostile-") as name:
+    with tempfile.TemporaryDirectory(prefix="gramless-hostile-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
         folder = Path(name)
         saved = list(models(seed).values())
         for number, model in enumerate(saved):

@@ -13,7 +13,6 @@ from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel
 
-
 ROWS = 256  # looked at at once: a large matrix leaves no room for others of its size
 
 
