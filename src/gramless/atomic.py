@@ -2,27 +2,110 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import secrets
+import stat
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
+
+TEMPORARY = ".gramless-"  # how the names of unfinished files begin
+PLACES = 16  # for temporary files of one target: as many can be written at a time
+PAUSE_SECONDS = 0.01  # before looking again for a free place
 
 
 def write_atomically(path: str | os.PathLike, write: Callable[[BinaryIO], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in its place in one step.
 
-    If anything fails, a full disk or Ctrl-C included, the file that was there before is still there, whole.
+    If anything fails, a full disk or Ctrl-C included, the file that was there before is still there, whole. A new file
+    has the mode of the one that it replaces; a link stays a link, to the new file; a device or a pipe is written to.
+    What a killed process left behind is removed by the next one that writes the same file.
     """
-    path = Path(path)
-    # Not by tempfile: it makes files private, and a saved model is an ordinary file, as the umask has it.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:  # a folder is refused here
+            write(device)
+        return
+    target = Path(os.path.realpath(path))
+    temporary, handle = _temporary_file(target)
+    file = os.fdopen(handle, "wb")
     try:
-        with temporary.open("xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        if target.exists():
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        write(file)
+        file.flush()
+        os.fsync(handle)
+        if sys.platform == "win32":  # where an open file stays where it is
+            file.close()
+        os.replace(temporary, target)
     except BaseException:
+        if sys.platform == "win32":
+            file.close()
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        file.close()  # not before: who finds the file without a lock takes it for left behind
+    sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names in a folder reach the disk: what was made, renamed or removed in it."""
+    if sys.platform == "win32":  # which does it by itself
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _temporary_file(target: Path) -> tuple[Path, int]:
+    """A new file beside the target, open and locked for as long as it is open."""
+    # The name is hashed: it may be as long as names can be. Few places, so that those left behind are soon found.
+    hashed = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+    places = [target.with_name(f"{TEMPORARY}{hashed}-{place}") for place in range(PLACES)]
+    for place in places:
+        _remove_if_left_behind(place)
+    while True:
+        for place in places:
+            # Not by tempfile: it makes files private, and a saved model is an ordinary file, as the umask has it.
+            with suppress(FileExistsError):
+                handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+                if _locked(handle):
+                    return place, handle
+                os.close(handle)
+        time.sleep(PAUSE_SECONDS)
+
+
+def _locked(handle: int) -> bool:
+    """Lock a new file; False where somebody took it for left behind in the moment before."""
+    if sys.platform == "win32":
+        return True
+    with suppress(OSError):  # of a file system that knows no locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return os.fstat(handle).st_nlink > 0
+
+
+def _remove_if_left_behind(place: Path) -> None:
+    """Remove a temporary file whose writer is gone: it is locked as long as that lives."""
+    if sys.platform == "win32":  # where an open file cannot be removed
+        with suppress(OSError):
+            place.unlink()
+        return
+    try:
+        handle = os.open(place, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:  # there is none, as a rule
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), os.lstat(place)):
+            place.unlink()
+    except OSError:
+        pass  # its writer lives, or has just finished
+    finally:
+        os.close(handle)

@@ -144,7 +144,7 @@ def test_a_checkpoint_of_another_run_or_a_damaged_one_is_refused(data, tmp_path)
     with pytest.raises(gl.FileFormatError, match="another run"):
         gl.DeepKernelNetwork(("gaussian",), (), learning=settings, random_state=0).fit(other, y)
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(gl.FileFormatError, match="no checkpoint"):
+    with pytest.raises(gl.FileFormatError, match=r"no Gramless checkpoint.*Remove it to start afresh"):
         gl.DeepKernelNetwork(("gaussian",), (), learning=settings, random_state=0).fit(X, y)
 
 

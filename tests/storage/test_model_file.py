@@ -11,9 +11,11 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 
 import gramless as gl
+from gramless.array_file import write_array_file
 from gramless.kernels import Custom, Gaussian, Precomputed
 from gramless.learning import SemiSupervised
 from gramless.maps import Fourier, Unary
+from gramless.storage.model_file import FORM, FORM_VERSION
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 
@@ -162,7 +164,7 @@ def test_the_file_says_its_format_version_package_and_parameters(data, tmp_path)
     gl.save(gl.DeepMapNetwork(KERNEL, n_landmarks=11, random_state=0).fit(X), tmp_path / "m")
     with safe_open(tmp_path / "m", framework="numpy") as file:
         metadata = file.metadata()
-    assert metadata["format_version"] == "1"
+    assert metadata["format_version"] == "2"
     assert metadata["package_version"] == gl.__version__
     name, parameters, _ = json.loads(metadata["model"])["$estimator"]
     assert name == "DeepMapNetwork"
@@ -187,10 +189,12 @@ def test_foreign_newer_and_damaged_files_are_refused(tmp_path):
 
     with pytest.raises(gl.FileFormatError, match="no Gramless model"):
         gl.load(write({"format": "pt"}))
-    with pytest.raises(gl.FileFormatError, match=r"format version '2'.*Upgrade gramless"):
-        gl.load(write({"format": "gramless", "format_version": "2", "package_version": "9.0"}))
-    with pytest.raises(gl.FileFormatError, match="damaged metadata"):
-        gl.load(write({"format": "gramless", "format_version": "1", "model": "{"}))
+    with pytest.raises(
+        gl.FileFormatError, match=r"format version '3'.*gramless 9\.0;.*Install the gramless that wrote it"
+    ):
+        gl.load(write({"format": "gramless", "format_version": "3", "package_version": "9.0"}))
+    with pytest.raises(gl.FileFormatError, match="digest"):
+        gl.load(write({"format": "gramless", "format_version": "2", "model": "{"}))
     (tmp_path / "m").write_bytes(b"\x80\x04\x95 a pickle, say")
     with pytest.raises(gl.FileFormatError, match="no Gramless model"):
         gl.load(tmp_path / "m")
@@ -210,8 +214,7 @@ def test_foreign_newer_and_damaged_files_are_refused(tmp_path):
     ids=str,
 )
 def test_a_file_can_name_none_but_the_known_classes(tree, tmp_path):
-    metadata = {"format": "gramless", "format_version": "1", "model": json.dumps(tree)}
-    save_file({"x": np.ones(2)}, tmp_path / "m", metadata)
+    write_array_file(tmp_path / "m", FORM, FORM_VERSION, {"x": np.ones(2)}, {"model": json.dumps(tree)})
     with pytest.raises(gl.FileFormatError):
         gl.load(tmp_path / "m")
 

@@ -9,6 +9,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from gramless.checks import check_array
+from gramless.errors import DataError
+
 
 class Neighbour(NamedTuple):
     """A training picture, and the cosine between its vector and that of the picture that was asked about."""
@@ -32,6 +35,14 @@ class Album:
     vectors: np.ndarray  # (n, n_components) float16, of length 1
     jpegs: np.ndarray  # (n_bytes,) uint8: all thumbnails, one after the other
     ends: np.ndarray  # (n,) int64: where each of them ends
+
+    def __post_init__(self) -> None:
+        check_array("the labels of an album", self.labels, (len(self.names), None), kinds="i", least=0)
+        check_array("the vectors of an album", self.vectors, (len(self.names), None))
+        check_array("the thumbnails of an album", self.jpegs, (None,), kinds="u")
+        check_array("the ends of thumbnails", self.ends, (len(self.names),), kinds="i", least=0)
+        if self.jpegs.itemsize != 1 or (np.diff(self.ends, prepend=0, append=len(self.jpegs)) < 0).any():
+            raise DataError("the ends of thumbnails must ascend, up to the last byte that there is.")
 
     @classmethod
     def of(cls, names: Sequence[str], labels: np.ndarray, phi: np.ndarray, thumbnails: Sequence[bytes]) -> Self:

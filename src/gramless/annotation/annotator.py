@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gramless.annotation.album import Album, Neighbour
 from gramless.annotation.suggestions import Annotation, Suggestion
+from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.estimators import DeepMapClassifier
 from gramless.features import FeatureCache, PictureError, PictureFeatures
@@ -44,6 +46,23 @@ class Annotator:
     classifier: DeepMapClassifier
     keywords: tuple[str, ...]
     album: Album
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not belong together."""
+        classifier, n_keywords = self.classifier, len(self.keywords)
+        check_is_fitted(classifier)
+        if not classifier.labels_.multilabel or classifier.labels_.n_columns != n_keywords:
+            raise DataError(f"there are {n_keywords} keywords, and a classifier of {classifier.classes_}.")
+        if classifier.calibration_ is None or not isinstance(classifier.decision_, TopGains):
+            raise DataError("annotators are fitted with top_k and a weight of recall, for their probabilities.")
+        if tuple(classifier.layout_) != tuple(self.features.names):
+            raise DataError(
+                f"pictures are described by {list(self.features.names)}, and the classifier knows "
+                f"{list(classifier.layout_)}."
+            )
+        n_components = classifier.map_network_.map_.n_components
+        check_array("the labels of the album", self.album.labels, (None, n_keywords), kinds="i")
+        check_array("the vectors of the album", self.album.vectors, (None, n_components))
 
     def annotate(
         self,

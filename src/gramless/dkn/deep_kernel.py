@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,13 @@ from gramless.engine import (
     on_view,
 )
 from gramless.errors import DataError
+from gramless.kernels import Custom
 from gramless.network import Layer, Network, ViewKernel, unit_values
-from gramless.views import Layout, Views, is_multiview, side_by_side
+from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
 
 DIAGONAL_BLOCK_BYTES = 64 << 20
+DEVICES = re.compile("auto|cpu|cuda(:[0-9]+)?")
+PRECISIONS = tuple(precision.value for precision in Precision)
 
 
 def choose_device(device: str, X: Views | None) -> torch.device:
@@ -61,6 +65,16 @@ class DeepKernel:
                 f"layers do not fit together: {widths[0]} kernels, then layers with {needed} inputs and "
                 f"{widths[1:]} units. Each layer takes what the one before gives, and the last has one unit."
             )
+        unknown = [entry.view for entry in self.inputs if entry.view not in self.layout]
+        if unknown or min(self.layout.values()) < 1:
+            raise DataError(f"kernels are on views of at least one column; {unknown or self.layout} are none.")
+        if not 0.0 < self.scale < float("inf"):
+            raise DataError(f"the scale of a kernel must be positive and finite, got {self.scale}.")
+        if not DEVICES.fullmatch(self.device):
+            raise ValueError(f"device={self.device!r}: give 'auto', 'cpu' or 'cuda'.")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision={self.precision!r}: give one of {', '.join(map(repr, PRECISIONS))}.")
+        resolve_budget(self.memory_budget)  # refuses what is none
 
     @property
     def network(self) -> Network:
@@ -98,6 +112,13 @@ class DeepKernel:
         elif not isinstance(X, Views):
             X = Views(X)
         return X.match(self.layout)
+
+    def check_samples(self, X: Views) -> None:
+        """Refuse samples that have other views, or that the elementary kernels are not defined for."""
+        check_layout(X.layout, self.layout)
+        for entry in self.inputs:
+            if not isinstance(entry.kernel, Custom):  # defined for all that its author wants
+                on_view(entry, entry.kernel.diagonal, X.tensor(entry.view, X.dtype, X.torch_device or "cpu"))
 
     def tensor(self, X: Views, Z: Views, dtype: torch.dtype | None = None) -> Tensor:
         """Kernel values (n, m) of matched views, where the caller's data lies."""

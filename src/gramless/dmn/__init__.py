@@ -1,6 +1,6 @@
 """The deep map network: layered as in the paper, and collapsed into one projection."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -12,6 +12,7 @@ from gramless.dmn.layered import LayeredMap
 from gramless.views import Views
 
 
+@runtime_checkable
 class DeepMap(Protocol):
     """What the layered and the collapsed map have in common."""
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gramless.budget import require, resolve_budget
+from gramless.checks import check_array
 from gramless.dkn import DeepKernel
 from gramless.engine import Plan, RowSink, response_blocks
 from gramless.maps import Projection, project, warn_if_clipped
@@ -32,6 +33,10 @@ class CollapsedMap:
     landmarks: Views
     projection: Projection
     dtype: torch.dtype
+
+    def __post_init__(self) -> None:
+        check_array("the projection of a map", self.projection.matrix, (len(self.landmarks), None))
+        self.kernel.check_samples(self.landmarks)
 
     @property
     def n_components(self) -> int:

@@ -9,9 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from gramless.budget import resolve_budget, row_blocks
+from gramless.checks import check_array
 from gramless.dkn import DeepKernel
 from gramless.dmn.sublayers import MapLayer
+from gramless.errors import DataError
 from gramless.maps import ExplicitMap
+from gramless.maps.unary import UnaryCodes, UnaryMap
 from gramless.progress import ProgressBar
 from gramless.views import Views
 
@@ -39,6 +42,32 @@ class LayeredMap(nn.Module):
         self.clipped_mass = [list(units) for units in clipped_mass]
         self.clipped_norm = [list(units) for units in clipped_norm]
         self.dtype = dtype
+        self._check()
+
+    def _check(self) -> None:
+        """Whether the input maps are those of the kernel, and every layer takes what the one before gives."""
+        widths = [self.kernel.layout[entry.view] for entry in self.kernel.inputs]
+        if [input_map.n_inputs for input_map in self.input_maps] != widths:
+            raise DataError(
+                f"input maps are on views of {widths} columns, got maps of "
+                f"{[input_map.n_inputs for input_map in self.input_maps]} features."
+            )
+        if len(self.layers) != len(self.kernel.layers):
+            raise DataError(f"a network of {len(self.kernel.layers)} layers, got a map of {len(self.layers)}.")
+        n_landmarks = self.map_layers[0].project.projections[0].shape[0]
+        coded = [isinstance(input_map, UnaryMap) for input_map in self.input_maps]
+        columns = [m.n_inputs if codes else m.n_columns for m, codes in zip(self.input_maps, coded, strict=True)]
+        for layer, built in zip(self.kernel.layers, self.map_layers, strict=True):
+            check_array("the roots of weights", built.concatenate.roots, (layer.n_units, layer.n_inputs))
+            anchors, projections = built.respond.anchors, built.project.projections
+            if [isinstance(anchor, UnaryCodes) for anchor in anchors] != coded or len(projections) != layer.n_units:
+                raise DataError(f"a layer of {layer.n_inputs} inputs and {layer.n_units} units lacks some of them.")
+            for anchor, n_columns in zip(anchors, columns, strict=True):
+                points = anchor.codes if isinstance(anchor, UnaryCodes) else anchor
+                check_array("the anchors of a layer", points, (n_landmarks, n_columns))
+            for projection in projections:
+                check_array("the projection of a unit", projection, (n_landmarks, None))
+            columns, coded = [projection.shape[1] for projection in projections], [False] * len(projections)
 
     @property
     def map_layers(self) -> list[MapLayer]:
@@ -58,7 +87,7 @@ class LayeredMap(nn.Module):
 
     def _blocks(self, X: Views, *, project: bool) -> Tensor:
         device = self.kernel.compute_device(X)
-        self.to(device)
+        self.to(device=device, dtype=self.dtype)
         place = X.torch_device or torch.device("cpu")
         blocks = []
         with ProgressBar("layered deep map", len(X)) as progress:

@@ -9,7 +9,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from gramless.checks import check_array
 from gramless.maps import inner
+from gramless.maps.unary import UnaryCodes
 from gramless.network import Activation
 
 
@@ -41,6 +43,7 @@ class Concatenate(nn.Module):
 
     def __init__(self, roots: Tensor) -> None:
         super().__init__()
+        check_array("the roots of weights", roots, (None, None), least=0.0)
         self.register_buffer("roots", roots)
 
     def forward(self, maps: Sequence[Any]) -> Concatenation:
@@ -50,9 +53,12 @@ class Concatenate(nn.Module):
 class Respond(nn.Module):
     """Sub-layer 2: inner products with the landmarks' own concatenations, then the activation (inside Eq. 7)."""
 
-    def __init__(self, anchors: Sequence[Any], activation: Activation) -> None:
+    def __init__(self, anchors: Sequence[Tensor | UnaryCodes], activation: Activation) -> None:
         super().__init__()
-        self.anchors = list(anchors)
+        self.anchors: list[Any] = list(anchors)
+        for anchor in self.anchors:
+            for part in anchor.parts if isinstance(anchor, UnaryCodes) else [anchor]:
+                check_array("the anchors of a layer", part, [None] * part.ndim)
         self.activation = activation
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
@@ -69,6 +75,8 @@ class Project(nn.Module):
     def __init__(self, projections: Sequence[Tensor]) -> None:
         super().__init__()
         self.projections = list(projections)
+        for projection in self.projections:
+            check_array("the projection of a unit", projection, (None, None))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         self.projections = [fn(U) for U in self.projections]

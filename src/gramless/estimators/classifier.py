@@ -11,8 +11,11 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from gramless.blocks import Blocks
+from gramless.checks import check_array
+from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.deep_kernel_network import needs_nonnegative
+from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of
@@ -21,13 +24,14 @@ from gramless.learning import make_learning
 from gramless.views import Views
 
 
-class ViewsClassifier(ClassifierMixin, BaseEstimator):
+class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     """A classifier on Views for classes (n,) or several labels per sample (n, n_labels).
 
     A subclass learns what turns samples into features, and a head on them.
     """
 
     labels_: Labels
+    classes_: np.ndarray
     head_: Head
 
     @abstractmethod
@@ -44,6 +48,18 @@ class ViewsClassifier(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Learn from labelled samples in blocks; sets labels_ and classes_ too."""
+
+    def check_fitted(self) -> None:
+        super().check_fitted()
+        if not np.array_equal(self.classes_, self.labels_.classes):
+            raise DataError(f"the classes {self.classes_} are not those of the labels, {self.labels_.classes}.")
+        shape = (self.labels_.n_columns, self._n_head_features)
+        check_array("the coefficients of a head", self.head_.coefficients, shape)
+
+    @property
+    @abstractmethod
+    def _n_head_features(self) -> int:
+        """How many features `_features` gives."""
 
     @abstractmethod
     def _known_sample(self) -> Views:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
+from gramless.dkn import DeepKernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
 from gramless.estimators.unlabelled import samples_of
@@ -41,6 +42,9 @@ class DeepKernelClassifier(ViewsClassifier):
     classes_ : array
         The classes, or the numbers of the labels.
     """
+
+    kernel_: DeepKernel
+    support_: Views
 
     def __init__(
         self,
@@ -101,6 +105,15 @@ class DeepKernelClassifier(ViewsClassifier):
             "a kernel machine needs the kernel matrix of all samples, and data in blocks is larger than that. Use "
             "DeepMapClassifier, whose cost is linear."
         )
+
+    def check_fitted(self) -> None:
+        super().check_fitted()
+        self._check_layout(self.kernel_.layout)
+        self.kernel_.check_samples(self.support_)
+
+    @property
+    def _n_head_features(self) -> int:
+        return len(self.support_)
 
     def _known_sample(self) -> Views:
         return self.support_[:1]

@@ -17,12 +17,13 @@ from gramless.dkn import DeepKernel, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_fit
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.kernels import Domain, make_kernel
-from gramless.learning import make_learning, spread
+from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.views import Views
 
@@ -30,7 +31,7 @@ DEFAULT_KERNELS = ("linear", "poly2", "gaussian", "intersection")
 SCALE_SAMPLES = 1_000
 
 
-class DeepKernelNetwork(BaseEstimator):
+class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     """A deep kernel network: elementary kernels on every view, combined and activated layer by layer (Eq. 1).
 
     Parameters
@@ -67,6 +68,9 @@ class DeepKernelNetwork(BaseEstimator):
     learning_curve_ : tuple of CurvePoint, or None where nothing was learned
         Step, objective and validation score of every evaluation.
     """
+
+    kernel_: DeepKernel
+    learning_curve_: tuple[CurvePoint, ...] | None
 
     def __init__(
         self,
@@ -190,6 +194,10 @@ class DeepKernelNetwork(BaseEstimator):
         if not specs:
             raise ValueError("a network needs at least one elementary kernel; kernels= is empty.")
         return specs
+
+    def check_fitted(self) -> None:
+        super().check_fitted()
+        self._check_layout(self.kernel_.layout)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
+from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.estimators.automatic_tuning import tune_if_possible
 from gramless.estimators.block_heads import BlockFit
@@ -25,8 +26,10 @@ from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.labelling import Labelling, learn_labelling
+from gramless.estimators.operating_points import OperatingPoint
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import (
+    Calibration,
     FitSummary,
     Head,
     HuberizedHinge,
@@ -36,6 +39,9 @@ from gramless.heads import (
     MarginLoss,
     OnlineHead,
     SquaredHinge,
+    Threshold,
+    TopGains,
+    TopK,
     Weights,
     out_of_fold_scores,
 )
@@ -105,6 +111,15 @@ class DeepMapClassifier(ViewsClassifier):
     online_ : FitSummary, OnlineHead or None
         What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
     """
+
+    sometimes = ViewsClassifier.sometimes | {"operating_points_"}
+
+    map_network_: DeepMapNetwork
+    calibration_: Calibration | None
+    decision_: TopGains | TopK | Threshold
+    operating_points_: tuple[OperatingPoint, ...]
+    n_iter_: int
+    online_: FitSummary | OnlineHead | None
 
     def __init__(
         self,
@@ -291,6 +306,23 @@ class DeepMapClassifier(ViewsClassifier):
     def _sample_size(self) -> int:
         network = DeepKernelNetwork(**network_parameters(self))
         return DeepMapNetwork(network, self.n_landmarks).sample_size()
+
+    def check_fitted(self) -> None:
+        self._check_layout(self.map_network_.layout_)
+        super().check_fitted()
+        n_labels = self.labels_.n_columns
+        if self.calibration_ is not None:
+            check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
+        if isinstance(self.decision_, TopGains):
+            check_array("the slopes of gains", self.decision_.slope, (n_labels,))
+        if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):
+            check_array("thresholds", self.decision_.thresholds, (n_labels,))
+        if self.online_ is not None:
+            check_array("the weights of an online head", self.online_.w, (n_labels, self._n_head_features + 1))
+
+    @property
+    def _n_head_features(self) -> int:
+        return self.map_network_.map_.n_components
 
     def _known_sample(self) -> Views:
         return self.map_network_.landmarks_[:1]

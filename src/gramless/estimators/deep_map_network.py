@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gramless.blocks import Blocks
 from gramless.budget import resolve_budget, row_blocks
+from gramless.checks import check_array
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.engine import Plan
@@ -23,6 +24,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.landmarks import SELECTORS
@@ -33,7 +35,7 @@ from gramless.views import Views, is_multiview
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
 
 
-class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A deep kernel network compiled into an explicit map (section 3 of the paper).
 
     Parameters
@@ -77,6 +79,14 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     The map works in float64 if any view of the training data needs it, and in float32 otherwise.
     """
+
+    kernel_: DeepKernel
+    map_: DeepMap
+    landmarks_: Views
+    landmark_indices_: np.ndarray | None
+    clipped_mass_: list[list[float]]
+    tuning_errors_: tuple[float, float] | None
+    _n_features_out: int
 
     def __init__(
         self,
@@ -129,7 +139,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.landmarks_ = chosen.dense(views.dtype)
         self.map_ = self._compile(views, generator)
         self.clipped_mass_ = self.map_.clipped_mass
-        self.tuning_errors_: tuple[float, float] | None = None
+        self.tuning_errors_ = None
         if self.tuning is not None:
             self._tune(self.tuning, views, generator)
         self._n_features_out = self.map_.n_components
@@ -278,6 +288,16 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "hidden layers."
             )
         return list(self.hidden_components)
+
+    def check_fitted(self) -> None:
+        super().check_fitted()
+        if self.kernel_.layout != {name: self.layout_.get(name) for name in self.kernel_.layout}:
+            raise DataError(f"a map of the views {self.layout_} holds a kernel on {self.kernel_.layout}.")
+        if self.map_.kernel.layout != self.kernel_.layout or self._n_features_out != self.map_.n_components:
+            raise DataError("a map does not belong to its kernel, or has another number of components.")
+        self.kernel_.check_samples(self.landmarks_)
+        if self.landmark_indices_ is not None:
+            check_array("numbers of landmarks", self.landmark_indices_, (len(self.landmarks_),), kinds="iu", least=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gramless.estimators.operating_points import OperatingPoint, best_recall_weight, operating_points
-from gramless.heads import Calibration, Decision, Threshold, TopGains, TopK
+from gramless.heads import Calibration, Threshold, TopGains, TopK
 
 
 class Labelling(NamedTuple):
     """From scores, by way of probabilities where they are calibrated, to labels."""
 
     calibration: Calibration | None
-    decision: Decision
+    decision: TopGains | TopK | Threshold
     points: tuple[OperatingPoint, ...] | None = None  # that were compared
 
     def decide(self, scores: np.ndarray) -> np.ndarray:

@@ -10,10 +10,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.features.cache import FeatureCache
 from gramless.features.histograms import Floats
-from gramless.features.names import HANDCRAFTED, LEARNED, check_names, vocabularies_of, words_of
+from gramless.features.names import DESCRIPTOR_WIDTHS, HANDCRAFTED, LEARNED, check_names, vocabularies_of, words_of
 from gramless.features.pictures import Source
 from gramless.features.recipes import recipe
 from gramless.features.rows import Row, Unreadable, compute_rows
@@ -45,6 +46,10 @@ class PictureFeatures:
         lacking = [view for view in vocabularies_of(self.names) if view not in self.words]
         if lacking:
             raise DataError(f"the visual words of {', '.join(lacking)} are missing: PictureFeatures.learn learns them.")
+        for view, words in self.words.items():
+            check_array(f"the visual words of {view}", words, (None, DESCRIPTOR_WIDTHS.get(view)))
+            if not len(words):
+                raise DataError(f"there is not a single visual word of {view}.")
 
     @classmethod
     def learn(

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gramless.features.histograms import BANDS, Floats
+from gramless.features.names import DESCRIPTOR_WIDTHS
 from gramless.features.pictures import Picture
 
 SCALES = (1.0, 1.5, 2.25)
 CELL = 4  # pixels; a descriptor covers 4 x 4 cells
 STEP = 4  # pixels between the points of the dense grid
 MOST_CORNERS = 400  # at each scale
-HUES = 36
+HUES = DESCRIPTOR_WIDTHS["DenseHue"]
 NO_COLOUR = 0.01  # a patch whose votes are not longer than this stays near zero
 OPENCV_CELLS = 1.5  # the cell of OpenCV's SIFT in units of a keypoint's size
 

@@ -14,6 +14,9 @@ LOCAL = ("DenseSift", "HarrisSift", "DenseHue", "HarrisHue")
 HANDCRAFTED = ("Gist", *COLOURS, *LOCAL, *(f"{name}{BANDED}" for name in (*COLOURS, *LOCAL)))
 """The fifteen views of Guillaumin, Mensink, Verbeek, Schmid (2009): global, colour and local ones."""
 
+DESCRIPTOR_WIDTHS = {"DenseSift": 128, "HarrisSift": 128, "DenseHue": 36, "HarrisHue": 36}
+"""Numbers of a local descriptor, and so of a visual word, by view."""
+
 LEARNED = ("EfficientNet-Lite0",)
 """Views of a trained network that come with gramless[pictures]."""
 

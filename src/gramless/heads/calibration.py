@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
+from gramless.checks import check_array
 from gramless.errors import DataError
 
 CONSTANT = 1e-6  # a spread under this share of the typical label's is none
@@ -37,6 +38,14 @@ class Calibration:
     scale: np.ndarray  # (n_labels,), positive
     offset: np.ndarray  # (n_labels,); infinite for a label that no sample had, or that all had
     slope: float
+
+    def __post_init__(self) -> None:
+        shape = (len(self.shift),)
+        check_array("the shifts of a calibration", self.shift, (None,))
+        check_array("the scales of a calibration", self.scale, shape, least=np.finfo(np.float64).tiny)
+        check_array("the offsets of a calibration", self.offset, shape, finite=False)
+        if not 0.0 < self.slope < np.inf:
+            raise DataError(f"the slope of a calibration must be positive and finite, got {self.slope}.")
 
     @classmethod
     def learn(cls, scores: np.ndarray, signs: np.ndarray) -> Self:

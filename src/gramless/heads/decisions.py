@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from gramless.checks import check_array
 from gramless.errors import DataError
 
 
@@ -38,6 +39,12 @@ class Threshold:
     """Every label whose score is above its threshold: one number for all labels, or one per label."""
 
     thresholds: float | np.ndarray = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.thresholds, np.ndarray):
+            check_array("thresholds", self.thresholds, (None,))
+        elif np.isnan(self.thresholds):
+            raise DataError("a threshold must be a number, got NaN.")
 
     @classmethod
     def learn(cls, scores: np.ndarray, signs: np.ndarray, least_f1: float = 0.1) -> Self:

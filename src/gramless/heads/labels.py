@@ -62,6 +62,22 @@ class Labels:
     classes: np.ndarray
     multilabel: bool
 
+    def __post_init__(self) -> None:
+        classes = self.classes
+        if classes.ndim != 1 or len(classes) < (1 if self.multilabel else 2):
+            raise DataError(f"a classifier knows at least two classes, or one label, got {classes}.")
+        if classes.dtype.kind == "O" and not all(isinstance(name, str) for name in classes):
+            raise DataError(f"classes must be numbers or texts, got {classes}.")
+        if not (classes[:-1] < classes[1:]).all():
+            raise DataError(f"classes must stand in order, each once, got {classes}.")
+        if self.multilabel and not np.array_equal(classes, np.arange(len(classes))):
+            raise DataError(f"labels of an indicator are numbered 0, 1, ..., got {classes}.")
+
+    @property
+    def n_columns(self) -> int:
+        """Of signs and of margins: one per label, one in all for two classes."""
+        return 1 if not self.multilabel and len(self.classes) == 2 else len(self.classes)
+
     @classmethod
     def of(cls, y: Any) -> tuple[Labels, np.ndarray]:
         """The labels of y, and its signs."""

@@ -27,6 +27,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramless.budget import require, row_blocks
+from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.losses import SquaredHinge
@@ -87,6 +88,17 @@ class OnlineHead:
     constant: np.ndarray  # (L,)
     linear: np.ndarray  # (L, d + 1)
     hessian: np.ndarray  # (L, d + 1, d + 1)
+
+    def __post_init__(self) -> None:
+        check_array("the weights of an online head", self.w, (None, None))
+        n_labels, size = self.w.shape
+        check_array("the sides of an online head", self.sides, (n_labels, 2), least=0.0)
+        check_array("the counts of an online head", self.counts, (n_labels, 2), kinds="i", least=0)
+        check_array("the constants of an online head", self.constant, (n_labels,))
+        check_array("the linear terms of an online head", self.linear, (n_labels, size))
+        check_array("the Hessians of an online head", self.hessian, (n_labels, size, size))
+        if size < 2:
+            raise DataError("an online head needs at least one feature.")
 
     @classmethod
     def start(cls, n_labels: int, n_features: int, C: float, weights: Weights, *, budget: int) -> Self:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
 
+from gramless.checks import check_array
 from gramless.progress import ProgressBar
 
 Loss = Literal["hinge", "squared_hinge"]
@@ -28,6 +29,10 @@ class Head:
     coefficients: np.ndarray  # (n_labels, n_features)
     intercepts: np.ndarray  # (n_labels,)
     n_iter: int  # of the solver, the largest over labels
+
+    def __post_init__(self) -> None:
+        check_array("the coefficients of a head", self.coefficients, (None, None))
+        check_array("the intercepts of a head", self.intercepts, (len(self.coefficients),))
 
     def margins(self, features: np.ndarray) -> np.ndarray:
         return features @ self.coefficients.T + self.intercepts

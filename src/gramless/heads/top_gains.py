@@ -18,6 +18,7 @@ from typing import Self
 
 import numpy as np
 
+from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.heads.decisions import TopK
 
@@ -36,6 +37,13 @@ class TopGains:
     slope: np.ndarray  # (n_labels,), positive
     cost: np.ndarray  # (n_labels,); minus infinity for a label that no sample had
 
+    def __post_init__(self) -> None:
+        TopK(self.k)  # refuses a k that cannot be
+        check_array("the slopes of gains", self.slope, (None,), least=0.0)
+        check_array("the costs of gains", self.cost, (len(self.slope),), finite=False)
+        if (self.cost == np.inf).any():
+            raise DataError("the costs of gains must be finite, or minus infinity.")
+
     @classmethod
     def learn(cls, probabilities: np.ndarray, signs: np.ndarray, k: int, recall_weight: float) -> Self:
         """From the probabilities (n, n_labels) of samples whose classifiers have not seen them; NaN is none.
@@ -49,7 +57,6 @@ class TopGains:
             )
         if not (0.0 < recall_weight < np.inf):
             raise ValueError(f"recall_weight={recall_weight}: give a positive number, 1 for as much as precision.")
-        TopK(k)  # refuses a k that cannot be
         p = np.nan_to_num(probabilities, nan=0.0)
         n_samples_with = (signs > 0).sum(0)
         known = n_samples_with > 0

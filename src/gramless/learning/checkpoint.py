@@ -10,12 +10,10 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, safe_open
-from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from gramless.atomic import write_atomically
+from gramless.array_file import ArrayFile, read_array_file, read_json, write_array_file
+from gramless.checks import check_array
 from gramless.errors import FileFormatError
 
 
@@ -46,6 +44,7 @@ class TrainingState:
         return cls(list(logits), zeros, [z.clone() for z in zeros], best_logits=list(logits))
 
 
+FORM, FORM_VERSION = "gramless-checkpoint", 2
 GROUPS = ("logits", "first_moments", "second_moments", "best_logits")
 
 
@@ -60,32 +59,38 @@ def fingerprint(settings: object, tensors: Iterable[Tensor]) -> str:
 
 
 def save_state(state: TrainingState, path: str | os.PathLike, run: str) -> None:
-    tensors = {f"{group}{i}": t.contiguous() for group in GROUPS for i, t in enumerate(getattr(state, group))}
-    tensors = {name: tensor.cpu().clone() for name, tensor in tensors.items()}
+    tensors = {f"{group}{i}": t for group in GROUPS for i, t in enumerate(getattr(state, group))}
     if state.alpha is not None:
-        tensors["alpha"] = state.alpha.cpu().contiguous()
+        tensors["alpha"] = state.alpha
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
     curve = json.dumps([asdict(point) for point in state.curve])
-    metadata = {"format": "gramless-checkpoint", "run": run, "step": str(state.step), "curve": curve}
-    content = to_bytes(tensors, metadata)
-    write_atomically(path, lambda file: file.write(content))
+    write_array_file(path, FORM, FORM_VERSION, arrays, {"run": run, "step": str(state.step), "curve": curve})
 
 
 def load_state(path: str | os.PathLike, run: str) -> TrainingState | None:
-    """The saved state, or None where nothing was saved; an error if the file is another run's or no checkpoint."""
+    """The saved state, or None where nothing was saved; an error if the file is another run's, damaged, or none."""
     if not os.path.exists(path):
         return None
     try:
-        tensors = load_file(path)
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-    except SafetensorError as error:
-        raise FileFormatError(f"{os.fspath(path)!r} is no checkpoint ({error}). Remove it to start afresh.") from error
-    if metadata.get("format") != "gramless-checkpoint" or metadata.get("run") != run:
+        file = read_array_file(path, FORM, FORM_VERSION)
+    except FileFormatError as error:
+        raise FileFormatError(f"{error} Remove it to start afresh.") from error
+    if file.texts.get("run") != run:
         raise FileFormatError(
             f"{os.fspath(path)!r} is the checkpoint of another run: data, labels or settings differ. "
             "Give another path, or remove it to start afresh."
         )
+    try:
+        return _state(file)
+    except (KeyError, TypeError, ValueError) as error:  # made by somebody else: of damage the digest knows
+        raise FileFormatError(f"{os.fspath(path)!r} is no checkpoint ({error}). Remove it to start afresh.") from error
+
+
+def _state(file: ArrayFile) -> TrainingState:
+    for name, array in file.arrays.items():
+        check_array(name, array, [None] * array.ndim)
+    tensors = {name: torch.from_numpy(array) for name, array in file.arrays.items()}
     n_layers = sum(name.startswith("logits") for name in tensors)
     groups = {group: [tensors[f"{group}{i}"] for i in range(n_layers)] for group in GROUPS}
-    curve = [CurvePoint(**point) for point in json.loads(metadata["curve"])]
-    return TrainingState(**groups, step=int(metadata["step"]), alpha=tensors.get("alpha"), curve=curve)
+    curve = [CurvePoint(**point) for point in read_json(file.texts["curve"])]
+    return TrainingState(**groups, step=int(file.texts["step"]), alpha=tensors.get("alpha"), curve=curve)

@@ -23,6 +23,11 @@ class ExplicitMap(ABC):
 
     @property
     @abstractmethod
+    def n_inputs(self) -> int:
+        """How many columns `transform` takes."""
+
+    @property
+    @abstractmethod
     def n_columns(self) -> int:
         """How many columns `transform` returns."""
 

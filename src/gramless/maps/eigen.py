@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gramless.budget import require
+from gramless.checks import check_array
 from gramless.kernels import Kernel
 from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
@@ -44,6 +45,14 @@ class EigenMap(ExplicitMap):
     kernel: Kernel
     landmarks: Tensor  # (N, d)
     projection: Projection
+
+    def __post_init__(self) -> None:
+        check_array("the landmarks of a map", self.landmarks, (len(self.projection.matrix), None))
+        self.kernel.diagonal(self.landmarks)  # refuses those that the kernel is not defined for
+
+    @property
+    def n_inputs(self) -> int:
+        return self.landmarks.shape[1]
 
     @property
     def n_columns(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb, sqrt
 
 import torch
 from torch import Tensor
 
 from gramless.budget import require
+from gramless.errors import DataError
 from gramless.kernels import Kernel, Linear, Polynomial
 from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
 
@@ -37,7 +39,7 @@ class Exact(MapRecipe):
                 f"{n_columns:,} columns; mapping {len(landmarks)} landmarks",
                 remedy="Use the eigendecomposition map (input_maps='eigen'), which has one column per landmark.",
             )
-            return PolynomialMap(kernel, *monomials(n_features + (kernel.offset > 0), kernel.degree))
+            return PolynomialMap(kernel, n_features)
         raise TypeError(
             f"the {kernel.name} kernel has no finite exact map; those of linear and polynomial kernels are."
         )
@@ -47,6 +49,13 @@ class Exact(MapRecipe):
 class LinearMap(ExplicitMap):
     kernel: Linear
     n_features: int
+
+    def __post_init__(self) -> None:
+        _check_features(self.n_features)
+
+    @property
+    def n_inputs(self) -> int:
+        return self.n_features
 
     @property
     def n_columns(self) -> int:
@@ -64,22 +73,42 @@ class PolynomialMap(ExplicitMap):
     """
 
     kernel: Polynomial
-    factors: Tensor  # (degree, n_columns): the features that each column multiplies
-    roots: Tensor  # (n_columns,): sqrt of how often that product occurs in the Kronecker power
+    n_features: int
+
+    def __post_init__(self) -> None:
+        _check_features(self.n_features)
+
+    @property
+    def n_inputs(self) -> int:
+        return self.n_features
+
+    @cached_property
+    def monomials(self) -> tuple[Tensor, Tensor]:
+        """The features that each column multiplies, (degree, n_columns), and the factor of each, (n_columns,).
+
+        The factor is the root of how often the product occurs in the Kronecker power.
+        """
+        return monomials(self.n_features + (self.kernel.offset > 0), self.kernel.degree)
 
     @property
     def n_columns(self) -> int:
-        return self.factors.shape[1]
+        return count_monomials(self.n_features, self.kernel.degree, self.kernel.offset)
 
     def transform(self, x: Tensor) -> Tensor:
         extended = x
         if self.kernel.offset > 0:
             extended = torch.cat([x, x.new_full((len(x), 1), sqrt(self.kernel.offset))], dim=1)
-        factors = self.factors.to(x.device)
-        phi = extended[:, factors[0]] * self.roots.to(x)
+        factors, roots = self.monomials
+        factors = factors.to(x.device)
+        phi = extended[:, factors[0]] * roots.to(x)
         for factor in factors[1:]:
             phi *= extended[:, factor]
         return self._normalize(phi, x)
+
+
+def _check_features(n_features: int) -> None:
+    if n_features < 1:
+        raise DataError(f"a map needs at least one feature, got {n_features}.")
 
 
 def count_monomials(n_features: int, degree: int, offset: float) -> int:

@@ -8,6 +8,8 @@ from math import sqrt
 import torch
 from torch import Tensor
 
+from gramless.checks import check_array
+from gramless.errors import DataError
 from gramless.kernels import Gaussian, Kernel, Laplacian
 from gramless.kernels.scale import refuse_unsettled
 from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
@@ -48,6 +50,15 @@ class FourierMap(ExplicitMap):
 
     kernel: Gaussian | Laplacian
     frequencies: Tensor  # (d, n_frequencies)
+
+    def __post_init__(self) -> None:
+        check_array("the frequencies of a map", self.frequencies, (None, None))
+        if 0 in self.frequencies.shape:
+            raise DataError(f"a map needs at least one frequency, got the shape {tuple(self.frequencies.shape)}.")
+
+    @property
+    def n_inputs(self) -> int:
+        return self.frequencies.shape[0]
 
     @property
     def n_columns(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gramless.checks import check_array
 from gramless.errors import ClippedSpectrumWarning, DataError
 
 VISIBLE_MASS = 1e-3  # clipped share of the spectrum from which a warning is due
@@ -27,6 +28,10 @@ class Projection:
     clipped_norm: float  # largest absolute value of a clipped eigenvalue
     n_clipped: int
     n_truncated: int  # positive eigenvalues beyond rounding that n_components cut off
+
+    def __post_init__(self) -> None:
+        check_array("a projection", self.matrix, (None, None))
+        check_array("the eigenvalues of a projection", self.eigenvalues, (self.matrix.shape[1],))
 
     @property
     def landmark_map(self) -> Tensor:

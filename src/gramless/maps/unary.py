@@ -9,6 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gramless.checks import check_array
+from gramless.errors import DataError
 from gramless.kernels import Intersection, Kernel
 from gramless.kernels.base import inverse_root
 from gramless.kernels.laplacian import city_block_distance
@@ -60,6 +62,15 @@ class UnaryMap(ExplicitMap):
     levels: int
     rounding: str
 
+    def __post_init__(self) -> None:
+        Unary(self.levels, self.rounding)  # type: ignore[arg-type]  # refuses what cannot be
+        check_array("the lower bounds of a map", self.low, (None,), least=0.0)
+        check_array("the widths of a map", self.width, (len(self.low),), least=0.0)
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.low)
+
     @property
     def n_columns(self) -> int:
         return len(self.low) * (self.levels + 1)
@@ -99,9 +110,21 @@ class UnaryCodes:
     step: Tensor  # (d,)
     constant: Tensor  # sum of the lower bounds
 
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2:
+            raise DataError(f"codes must have the shape (n, d), got {tuple(self.codes.shape)}.")
+        n, d = self.codes.shape
+        found = [tuple(part.shape) for part in (self.gains, self.step, self.constant)]
+        if found != [(n,), (d,), ()]:
+            raise DataError(f"codes of shape {(n, d)} need parts of shapes {[(n,), (d,), ()]}, got {found}.")
+
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        return self.codes, self.gains, self.step, self.constant
+
     def apply(self, function: Callable[[Tensor], Tensor]) -> UnaryCodes:
         """The same codes after a change of type or device."""
-        return UnaryCodes(*(function(part) for part in (self.codes, self.gains, self.step, self.constant)))
+        return UnaryCodes(*map(function, self.parts))
 
     def inner(self, other: UnaryCodes) -> Tensor:
         a, b = self.codes * self.step, other.codes * self.step

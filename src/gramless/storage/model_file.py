@@ -6,60 +6,48 @@ import json
 import os
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
-
-from gramless.atomic import write_atomically
+from gramless.array_file import read_array_file, read_json, write_array_file
 from gramless.errors import FileFormatError
-from gramless.storage.codec import Decoder, Encoder, Functions
-from gramless.version import __version__
+from gramless.storage.codec import Decoder, Encoder, Functions, TooMuchMemory
 
-FORMAT = "gramless"
-FORMAT_VERSION = 1
+FORM = "gramless"
+FORM_VERSION = 2
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
     """Save a DeepKernel or an estimator, fitted or not: every parameter and everything that fit learned.
 
-    The file is written whole or not at all. Functions (custom kernels and activations) are saved by name.
+    The file is written whole or not at all, and only if load would take it. Functions (custom kernels and activations)
+    are saved by name.
     """
-    encoder = Encoder()
-    metadata = {
-        "format": FORMAT,
-        "format_version": str(FORMAT_VERSION),
-        "package_version": __version__,
-        "model": json.dumps(encoder.encode(model), allow_nan=False),
-    }
-    content = to_bytes(encoder.arrays, metadata)
-    write_atomically(path, lambda file: file.write(content))
+    try:
+        encoder, text = _encoded(model, packing=True)
+    except TooMuchMemory:
+        encoder, text = _encoded(model, packing=False)
+    write_array_file(path, FORM, FORM_VERSION, encoder.arrays, {"model": text})
 
 
 def load(path: str | os.PathLike, functions: Functions | None = None) -> Any:
-    """Load what save wrote. Nothing from the file is run; functions that it names come from `functions`."""
+    """Load what save wrote. Nothing from the file is run; functions that it names come from `functions`.
+
+    A file that is damaged, or made to do harm, is refused with FileFormatError; loading takes at most ten times the
+    memory of the file, and some megabytes.
+    """
     if not os.path.isfile(path):
         raise FileNotFoundError(f"there is no model file at {os.fspath(path)!r}.")
+    file = read_array_file(path, FORM, FORM_VERSION)
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tree = _checked(metadata, path)
-            return Decoder(file.get_tensor, functions or {}).decode(tree)
-    except SafetensorError as error:
+        return Decoder(file.arrays, functions or {}, file.n_bytes).model(read_json(file.texts["model"]))
+    except Exception as error:  # whatever a class says to what it cannot be made of
         raise FileFormatError(
-            f"{os.fspath(path)!r} is truncated, damaged, or no Gramless model ({error}). Save the model again."
+            f"{os.fspath(path)!r} cannot be loaded: {str(error)[:500] or type(error).__name__}"
         ) from error
 
 
-def _checked(metadata: dict[str, str], path: str | os.PathLike) -> Any:
-    if metadata.get("format") != FORMAT:
-        raise FileFormatError(f"{os.fspath(path)!r} is a safetensors file, but no Gramless model.")
-    version = metadata.get("format_version", "")
-    if not version.isdecimal() or int(version) > FORMAT_VERSION:
-        raise FileFormatError(
-            f"{os.fspath(path)!r} has format version {version!r}, written by gramless "
-            f"{metadata.get('package_version')}; this is gramless {__version__}, which reads up to version "
-            f"{FORMAT_VERSION}. Upgrade gramless."
-        )
-    try:
-        return json.loads(metadata["model"])
-    except (KeyError, json.JSONDecodeError) as error:
-        raise FileFormatError(f"{os.fspath(path)!r} has damaged metadata ({error}).") from error
+def _encoded(model: Any, *, packing: bool) -> tuple[Encoder, str]:
+    """A model as arrays and JSON, of which it can be made again."""
+    encoder = Encoder(packing=packing)
+    text = json.dumps(encoder.encode(model), allow_nan=False)
+    n_bytes = len(text) + sum(array.nbytes for array in encoder.arrays.values())
+    Decoder(encoder.arrays, encoder.functions, n_bytes).model(read_json(text))
+    return encoder, text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_type_hints
 
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
@@ -12,7 +14,9 @@ from sklearn.frozen import FrozenEstimator
 from gramless.annotation import Album, Annotator
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, LayeredMap, sublayers
+from gramless.errors import DataError
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.estimators.fitted import FittedOnViews, fitted_attributes
 from gramless.estimators.operating_points import OperatingPoint
 from gramless.features import PictureFeatures
 from gramless.heads import Calibration, FitSummary, Head, Labels, OnlineHead, Threshold, TopGains, TopK
@@ -30,6 +34,7 @@ from gramless.kernels import (
 from gramless.learning import CurvePoint, SemiSupervised, Supervised
 from gramless.maps import eigen, exact, fourier, spectrum, unary
 from gramless.network import Layer, ViewKernel, activations
+from gramless.storage.hints import conforms
 from gramless.tuning import LandmarkExactMap, RepresenterMap
 
 ESTIMATORS: dict[str, type] = {
@@ -59,11 +64,24 @@ VALUES: dict[str, type] = {
 
 def arguments(value: Any) -> dict[str, Any]:
     """What the constructor of a value's class needs to make it again."""
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]
-    else:
-        names = list(inspect.signature(type(value)).parameters)
-    return {name: getattr(value, name) for name in names}
+    cls: Any = type(value)
+    return {name: getattr(value, name) for name in argument_hints(cls)}
+
+
+def with_arguments(cls: type, given: Mapping[str, Any]) -> Any:
+    """A value of a class, made by its constructor of arguments that are what its hints ask for."""
+    _check(cls, given, argument_hints(cls))
+    return cls(**given)
+
+
+@cache
+def argument_hints(cls: Any) -> dict[str, Any]:
+    """The arguments of a class's constructor, and what they are."""
+    if dataclasses.is_dataclass(cls):
+        hints = get_type_hints(cls)
+        return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    hints = get_type_hints(cls.__init__)
+    return {name: hints.get(name, Any) for name in inspect.signature(cls).parameters}
 
 
 def parameters(estimator: BaseEstimator) -> dict[str, Any]:
@@ -75,3 +93,25 @@ def fitted(estimator: BaseEstimator) -> dict[str, Any]:
     """What fit has set on an estimator."""
     given = parameters(estimator)
     return {name: value for name, value in vars(estimator).items() if name not in given}
+
+
+def restored(cls: Any, given: Mapping[str, Any], learned: Mapping[str, Any]) -> BaseEstimator:
+    """An estimator from its parameters and from what fit has set on it, which has to fit together."""
+    estimator = with_arguments(cls, given)
+    if isinstance(estimator, FrozenEstimator) and not isinstance(estimator.estimator, BaseEstimator):
+        raise DataError(f"a frozen estimator must hold an estimator, got {type(estimator.estimator).__name__}.")
+    if learned:
+        known, sometimes = fitted_attributes(cls) if issubclass(cls, FittedOnViews) else ({}, frozenset())
+        _check(cls, learned, {name: hint for name, hint in known.items() if name in learned or name not in sometimes})
+        vars(estimator).update(learned)
+        estimator.check_fitted()
+    return estimator
+
+
+def _check(cls: type, given: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    if given.keys() != hints.keys():
+        unlike = sorted(given.keys() ^ hints.keys())
+        raise DataError(f"a {cls.__name__} is made of {', '.join(hints)}; {unlike} are too many or missing.")
+    for name, value in given.items():
+        if not conforms(value, hints[name]):
+            raise DataError(f"{name} of a {cls.__name__} must be {hints[name]}, got {type(value).__name__}.")

@@ -8,6 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gramless.checks import check_array
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap
 from gramless.engine import Plan
@@ -33,6 +34,9 @@ class LandmarkExactMap:
 
     collapsed: CollapsedMap
     vectors: Tensor  # (N, n_components), float64
+
+    def __post_init__(self) -> None:
+        check_array("the vectors of landmarks", self.vectors, self.collapsed.projection.matrix.shape)
 
     @property
     def kernel(self) -> DeepKernel:

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from gramless.budget import resolve_budget, row_blocks
+from gramless.checks import check_array
 from gramless.dkn import DeepKernel
+from gramless.errors import DataError
 from gramless.progress import ProgressBar
 from gramless.tuning.representer import UNITS_AT_ONCE, Parameters, forward
 from gramless.views import Views
@@ -29,6 +31,22 @@ class RepresenterMap:
     anchors: list[Tensor]  # per layer but the first, (n_units, n_inputs, N, r)
     clipped_mass: list[list[float]]  # per layer and unit, of the initial network
     dtype: torch.dtype
+
+    def __post_init__(self) -> None:
+        self.kernel.check_samples(self.points)
+        layers = self.kernel.layers
+        if len(self.projections) != len(layers) or len(self.anchors) != len(layers) - 1:
+            raise DataError(
+                f"a network of {len(layers)} layers has as many projections, and anchors in all but the first, got "
+                f"{len(self.projections)} and {len(self.anchors)}."
+            )
+        check_array("coefficients of anchors", self.coefficients, (layers[0].n_units, len(self.points), None))
+        n_landmarks = self.coefficients.shape[2]
+        for layer, projections in zip(layers, self.projections, strict=True):
+            check_array("the projections of a layer", projections, (layer.n_units, n_landmarks, None))
+        for layer, anchors, before in zip(layers[1:], self.anchors, self.projections, strict=False):
+            shape = (layer.n_units, layer.n_inputs, n_landmarks, before.shape[2])
+            check_array("the anchors of a layer", anchors, shape)
 
     @property
     def parameters(self) -> Parameters:

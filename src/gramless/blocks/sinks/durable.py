@@ -7,21 +7,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from gramless.atomic import sync_folder
 from gramless.errors import DataError
 
 if sys.platform != "win32":
     import fcntl
-
-
-def sync_folder(folder: Path) -> None:
-    """Names in a folder reach the disk: what was made, renamed or removed in it."""
-    if sys.platform == "win32":  # which does it by itself
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def put_in_place(partial: Path, target: Path) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet as pq
 
-from gramless.atomic import write_atomically
+from gramless.atomic import TEMPORARY, write_atomically
 from gramless.blocks.sinks.base import RowForm, Sink
-from gramless.blocks.sinks.durable import sync_folder
 
 PART_BYTES = 64 << 20
 
@@ -61,7 +60,7 @@ class ParquetSink(Sink):
     def _find_rows(self) -> int:
         found = sorted(self.partial.iterdir())
         for entry in found:
-            if entry.name.startswith(".part-"):  # begun when the run was stopped
+            if entry.name.startswith(TEMPORARY):  # begun when the run was stopped
                 entry.unlink()
             elif not is_part(entry):
                 raise self._of_another_run(f"it holds {entry.name}, which is no part of it")
@@ -120,7 +119,6 @@ def write_part(path: Path, rows: np.ndarray) -> None:
     """Rows as a file, which is there whole or not at all, also after a power cut."""
     table = table_of(rows)
     write_atomically(path, lambda file: pq.write_table(table, file, use_dictionary=False, compression="none"))
-    sync_folder(path.parent)
 
 
 def table_of(rows: np.ndarray) -> Any:

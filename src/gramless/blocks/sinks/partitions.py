@@ -10,6 +10,7 @@ import dask.array
 import numpy as np
 from pyarrow import parquet as pq
 
+from gramless.atomic import TEMPORARY
 from gramless.blocks.sinks.base import another_run
 from gramless.blocks.sinks.durable import lock, put_in_place
 from gramless.blocks.sinks.parquet import ParquetSink, part_name, rows_of, table_of, write_part
@@ -54,7 +55,7 @@ def read_by_workers(array: Any, path: Path) -> Any:
 def _write_missing(array: Any, partial: Path) -> None:
     whole_rows = array.rechunk({1: array.shape[1]}) if array.ndim == 2 else array
     names = [part_name(number) for number in range(len(whole_rows.chunks[0]))]
-    found = [entry.name for entry in partial.iterdir() if not entry.name.startswith(".part-")]
+    found = [entry.name for entry in partial.iterdir() if not entry.name.startswith(TEMPORARY)]
     strangers = sorted(set(found) - set(names))
     done = [number for number, name in enumerate(names) if (partial / name).exists()]
     if strangers:

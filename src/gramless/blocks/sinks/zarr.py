@@ -12,9 +12,8 @@ import numpy as np
 import zarr
 from zarr.storage import LocalStore
 
-from gramless.atomic import write_atomically
+from gramless.atomic import TEMPORARY, sync_folder, write_atomically
 from gramless.blocks.sinks.base import RowForm, Sink
-from gramless.blocks.sinks.durable import sync_folder
 
 CHUNK_BYTES = 16 << 20
 HELD_BYTES = 32 << 20  # rows in memory before they are written, so that most chunks are written once
@@ -67,7 +66,7 @@ class ZarrSink(Sink):
         if not all(_is_ours(entry.name) for entry in found):
             raise self._of_another_run("it holds files that are not those of a Zarr array of rows")
         for entry in found:
-            if entry.name.startswith("."):  # begun when the run was stopped
+            if entry.name.startswith(TEMPORARY):  # begun when the run was stopped
                 entry.unlink()
         store = _DurableStore(self.partial)
         self._array = self._opened(store) if (self.partial / METADATA).exists() else self._created(store)
@@ -131,7 +130,6 @@ class _DurableStore(LocalStore):
 
     def set_sync(self, key: str, value: Any) -> None:
         write_atomically(self.root / key, lambda file: file.write(value.to_bytes()))
-        sync_folder(self.root)
 
 
 def _grown(array: Any, n_rows: int) -> Any:
@@ -141,4 +139,4 @@ def _grown(array: Any, n_rows: int) -> Any:
 
 
 def _is_ours(name: str) -> bool:
-    return name.startswith(("c.", ".c.", f".{METADATA}.")) or name == METADATA
+    return name.startswith(("c.", TEMPORARY)) or name == METADATA

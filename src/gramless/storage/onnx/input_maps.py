@@ -38,8 +38,9 @@ def polynomial(graph: Graph, input_map: PolynomialMap, anchors: Any, x: str, row
     """The monomials of the features; an offset is one feature more, with the constant value sqrt(offset)."""
     offset = input_map.kernel.offset
     extended = graph.node("Pad", x, [0, 0, 0, 1], sqrt(offset)) if offset > 0 else x
-    first, *others = input_map.factors.cpu().numpy()
-    phi = graph.node("Mul", graph.node("Gather", extended, first, axis=1), as_array(input_map.roots))
+    factors, roots = input_map.monomials
+    first, *others = factors.numpy()
+    phi = graph.node("Mul", graph.node("Gather", extended, first, axis=1), as_array(roots))
     for factor in others:
         phi = graph.node("Mul", phi, graph.node("Gather", extended, factor, axis=1))
     if input_map.kernel.normalize:

@@ -1,0 +1,62 @@
+"""What fit sets on an estimator: declared with its type, so that a fitted estimator can be known to be whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, get_type_hints
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from gramless.errors import DataError
+from gramless.views import Layout
+
+
+class FittedOnViews:
+    """An estimator that was fitted on Views. Subclasses declare every attribute that fit sets as an annotation."""
+
+    sometimes: ClassVar[frozenset[str]] = frozenset({"feature_names_in_", "_sklearn_output_config"})
+    """Attributes that fit does not always set."""
+
+    layout_: Layout
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _sklearn_output_config: dict[str, str]
+
+    def check_fitted(self) -> None:
+        """Refuse attributes that do not fit together; for estimators that do not come from fit."""
+        get_tags(self)  # which scikit-learn asks for: of parameters that cannot be there are none
+        n_features = sum(self.layout_.values())
+        if not self.layout_ or min(self.layout_.values()) < 1 or self.n_features_in_ != n_features:
+            raise DataError(f"{self.n_features_in_} features do not make up the views {self.layout_}.")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and (names.ndim != 1 or names.dtype.kind != "O"):
+            raise DataError(f"names of features must be texts, got {names}.")
+        _check_columns(self.views, self.layout_)  # type: ignore[attr-defined]
+
+    def _check_layout(self, layout: Layout) -> None:
+        """Refuse a part of the estimator that knows other views."""
+        if layout != self.layout_:
+            raise DataError(f"an estimator of the views {self.layout_} holds a part of the views {layout}.")
+
+
+@cache
+def fitted_attributes(cls: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """All attributes that fit sets, and what they are; and those that it sets sometimes."""
+    ours = [base for base in cls.__mro__ if issubclass(base, FittedOnViews)]
+    declared = {name for base in ours for name in vars(base).get("__annotations__", {}) if name != "sometimes"}
+    hints = get_type_hints(cls)
+    return {name: hints[name] for name in sorted(declared)}, cls.sometimes
+
+
+def _check_columns(columns: Mapping[str, Any] | None, layout: Layout) -> None:
+    """Whether `views=`, which cuts one array into views, gives the views that were fitted on."""
+    if columns is None:
+        return
+    if columns.keys() != layout.keys():
+        raise DataError(f"views= names {list(columns)}, but {list(layout)} were fitted on.")
+    for name, chosen in columns.items():
+        n_columns = len(range(sum(layout.values()))[chosen] if isinstance(chosen, slice) else chosen)
+        if n_columns != layout[name]:
+            raise DataError(f"views= gives {name!r} {n_columns} columns, but it has {layout[name]}.")
