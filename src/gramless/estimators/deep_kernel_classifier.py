@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
+from gramless.constraints import PLACE, Constraints
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
+from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS
 from gramless.heads import Head, fit_kernel_svms
 from gramless.views import Views
 
@@ -40,6 +42,8 @@ class DeepKernelClassifier(ViewsClassifier):
     classes_ : array
         The classes, or the numbers of the labels.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = NETWORK_CONSTRAINTS | HEAD_CONSTRAINTS | PLACE
 
     def __init__(
         self,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 import torch
+from sklearn.base import _fit_context
 from sklearn.utils import check_consistent_length, check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
+from gramless.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
 from gramless.errors import DataError
 from gramless.estimators.automatic_tuning import tune_if_possible
 from gramless.estimators.block_heads import BlockFit
@@ -25,6 +28,7 @@ from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.labelling import Labelling, learn_labelling
+from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS, NETWORK_CONSTRAINTS
 from gramless.heads import (
     Head,
     HuberizedHinge,
@@ -37,6 +41,7 @@ from gramless.heads import (
     Weights,
     out_of_fold_scores,
 )
+from gramless.tuning import TUNERS
 from gramless.views import Views
 
 N_FOLDS = 5
@@ -101,6 +106,22 @@ class DeepMapClassifier(ViewsClassifier):
     online_ : OnlineHead or None
         After partial_fit: what is remembered of the blocks so far.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = (
+        NETWORK_CONSTRAINTS
+        | MAP_CONSTRAINTS
+        | HEAD_CONSTRAINTS
+        | PLACE
+        | {
+            "tuning": [StrOptions({"auto", *TUNERS}), None],
+            "head": [StrOptions(set(get_args(Kind)))],
+            "top_k": [whole(1), None],
+            "recall_weight": [POSITIVE, StrOptions({"auto"}), None],
+            "threshold": [StrOptions({"sign", "f1"})],
+            "max_iter": [whole(1, 2**31 - 1)],
+            "scratch": [str, os.PathLike, None],
+        }
+    )
 
     def __init__(
         self,
@@ -186,6 +207,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.n_iter_ = head.n_iter
         return head
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from one more block of samples, for data that comes once; blocks should come in random order.
 

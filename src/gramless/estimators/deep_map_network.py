@@ -5,17 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gramless.blocks import Blocks
 from gramless.budget import resolve_budget, row_blocks
+from gramless.constraints import PLACE, WHOLE_NUMBERS, Constraints, HasMethods, StrOptions, is_sequence, whole
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.engine import Plan
@@ -25,6 +26,7 @@ from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
+from gramless.estimators.parameters import MAP_CONSTRAINTS
 from gramless.landmarks import SELECTORS
 from gramless.tuning import TUNERS, LandmarkExactMap
 from gramless.views import Views, is_multiview
@@ -77,6 +79,17 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     The map works in float64 if any view of the training data needs it, and in float32 otherwise.
     """
 
+    _parameter_constraints: ClassVar[Constraints] = (
+        MAP_CONSTRAINTS
+        | PLACE
+        | {
+            "kernel": [DeepKernel, HasMethods(["fit", "get_params"]), None],
+            "hidden_components": [whole(1), WHOLE_NUMBERS, None],
+            "input_maps": [StrOptions({"eigen", "paper"}), dict],
+            "evaluation": [StrOptions({"auto", "collapsed", "layered"})],
+        }
+    )
+
     def __init__(
         self,
         kernel: Any = None,
@@ -108,6 +121,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.memory_budget = memory_budget
         self.random_state = random_state
 
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks and compile; y goes to an unfitted kernel network and nowhere else.
 
@@ -150,6 +164,7 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         for_network = network.sample_size() if isinstance(network, DeepKernelNetwork) else 0
         return max(for_network, SAMPLES_PER_LANDMARK * self.n_landmarks)
 
+    @_fit_context(prefer_skip_nested_validation=False)
     def fine_tune(self, X: Any) -> Self:
         """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "default".
 
@@ -164,8 +179,6 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
-        if name not in TUNERS:
-            raise ValueError(f"tuning={name!r}: give None or one of {', '.join(map(repr, TUNERS))}.")
         if not isinstance(self.map_, CollapsedMap):
             raise ValueError(
                 f"a {type(self.map_).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
@@ -208,11 +221,6 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if is_multiview(self.landmarks):
             return None, self.kernel_.views(self.landmarks)
         if isinstance(self.landmarks, str):
-            if self.landmarks not in SELECTORS:
-                raise ValueError(
-                    f"there is no selector named {self.landmarks!r}. Selectors: {', '.join(SELECTORS)}; "
-                    "or give row numbers, or the landmarks themselves as Views."
-                )
             rows = self._select(views, generator).numpy()
         else:
             rows = np.asarray(self.landmarks)
@@ -225,8 +233,6 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return rows, views[rows]
 
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
-        if self.n_landmarks < 1:
-            raise ValueError(f"n_landmarks must be at least 1, got {self.n_landmarks}.")
         if self.n_landmarks > len(views):
             warnings.warn(
                 f"n_landmarks={self.n_landmarks} is more than the {len(views)} samples; all of them become landmarks.",
@@ -240,8 +246,6 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         recipes = choose_recipes(self.kernel_, self.input_maps)
         hidden = self._hidden_components()
         collapsible = exact_on_landmarks(recipes) and not any(hidden)
-        if self.evaluation not in ("auto", "collapsed", "layered"):
-            raise ValueError(f"evaluation={self.evaluation!r}: give 'auto', 'collapsed' or 'layered'.")
         if self.evaluation == "collapsed" and not collapsible:
             raise ValueError(
                 "evaluation='collapsed' has no hidden layers to truncate and no input maps to quantise: leave "
@@ -261,21 +265,21 @@ class DeepMapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _hidden_components(self) -> list[int | None]:
         n_hidden = len(self.kernel_.layers) - 1
-        if self.hidden_components is None or isinstance(self.hidden_components, int):
-            return [self.hidden_components] * n_hidden
-        if len(self.hidden_components) != n_hidden:
+        given: Any = self.hidden_components
+        if not is_sequence(given):
+            return [given] * n_hidden
+        if len(given) != n_hidden:
             raise ValueError(
-                f"hidden_components={self.hidden_components!r} must name a number for each of the {n_hidden} "
-                "hidden layers."
+                f"hidden_components={given!r} must name a number for each of the {n_hidden} hidden layers."
             )
-        return list(self.hidden_components)
+        return list(given)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         network = DeepKernelNetwork() if self.kernel is None else self.kernel
-        if not isinstance(network, DeepKernel):
+        if hasattr(network, "__sklearn_tags__"):
             tags.input_tags.positive_only = get_tags(network).input_tags.positive_only
             tags.target_tags.required = get_tags(network).target_tags.required
         return tags

@@ -28,6 +28,13 @@ class Custom(Kernel):
     diagonal_function: Callable[[np.ndarray], Any] | None = None
 
     name = "custom"
+    _parameter_constraints = Kernel._parameter_constraints | {
+        "function": [callable],
+        "diagonal_function": [callable, None],
+    }
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return torch.finfo(dtype).max
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         values = torch.as_tensor(np.asarray(self.function(x.cpu().numpy(), z.cpu().numpy())))

@@ -27,6 +27,7 @@ class Precomputed(Kernel):
     domain = Domain.SAMPLE_NUMBERS
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         given = self.gram if isinstance(self.gram, Tensor) else torch.from_numpy(np.asarray(self.gram, dtype=float))
         gram = given.detach().clone()  # a kernel is a value: what the caller does to the matrix later is not its own
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
@@ -36,6 +37,9 @@ class Precomputed(Kernel):
         if not torch.allclose(gram, gram.T, rtol=1e-4, atol=1e-6 * gram.abs().max().item()):
             raise DataError("the precomputed kernel is not symmetric: gram[i, j] must equal gram[j, i].")
         object.__setattr__(self, "gram", gram)
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return torch.finfo(dtype).max
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         rows, columns = self._numbers(x), self._numbers(z)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from gramless.budget import require
+from gramless.constraints import Constraints, check_parameters, whole
 from gramless.kernels import Gaussian, Kernel, Laplacian
 from gramless.kernels.scale import refuse_unsettled
 from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
@@ -19,9 +22,10 @@ class Fourier(MapRecipe):
 
     n_frequencies: int = 500
 
+    _parameter_constraints: ClassVar[Constraints] = {"n_frequencies": [whole(1)]}
+
     def __post_init__(self) -> None:
-        if self.n_frequencies < 1:
-            raise ValueError(f"at least one frequency is needed, got {self.n_frequencies}.")
+        check_parameters(self)
 
     def fit(
         self,
@@ -31,6 +35,12 @@ class Fourier(MapRecipe):
         budget: int,
         bounds: Bounds | None = None,
     ) -> FourierMap:
+        require(
+            2 * 8.0 * landmarks.shape[1] * self.n_frequencies,
+            budget,
+            what=f"{self.n_frequencies:,} random frequencies of {landmarks.shape[1]:,} features",
+            remedy="Use fewer frequencies, or raise memory_budget.",
+        )
         shape = (landmarks.shape[1], self.n_frequencies)
         frequencies = torch.empty(shape, dtype=torch.float64)
         if isinstance(kernel, Gaussian):

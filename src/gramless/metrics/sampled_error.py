@@ -15,7 +15,7 @@ from gramless.blocks import Blocks, in_blocks, lies_elsewhere
 from gramless.budget import require, resolve_budget
 from gramless.dkn import DeepKernel
 from gramless.errors import DataError
-from gramless.metrics.approximation import Transformer, pairwise_relative_error
+from gramless.metrics.approximation import Transformer, check_compared, pairwise_relative_error
 
 FEWEST = 10  # samples, below which a spread says nothing
 
@@ -53,6 +53,7 @@ def sampled_relative_error(
     times 1 - s / n, because the sample is drawn without replacement. A pair of a sample with itself, which is one in n,
     is added with its own mean. s^2 / 2 kernel values; X is read once, in blocks if it is in blocks.
     """
+    check_compared(transformer, kernel)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is a share between 0 and 1, got {confidence}.")
     if n_samples < FEWEST:

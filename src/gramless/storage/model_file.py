@@ -23,7 +23,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     The file is written whole or not at all. Functions (custom kernels and activations) are saved by name.
     """
-    encoder = Encoder()
+    path, encoder = os.fspath(path), Encoder()
     metadata = {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
@@ -36,8 +36,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
 def load(path: str | os.PathLike, functions: Functions | None = None) -> Any:
     """Load what save wrote. Nothing from the file is run; functions that it names come from `functions`."""
+    path = os.fspath(path)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no model file at {os.fspath(path)!r}.")
+        raise FileNotFoundError(f"there is no model file at {path!r}.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -45,7 +46,7 @@ def load(path: str | os.PathLike, functions: Functions | None = None) -> Any:
             return Decoder(file.get_tensor, functions or {}).decode(tree)
     except SafetensorError as error:
         raise FileFormatError(
-            f"{os.fspath(path)!r} is truncated, damaged, or no Gramless model ({error}). Save the model again."
+            f"{path!r} is truncated, damaged, or no Gramless model ({error}). Save the model again."
         ) from error
 
 
