@@ -103,12 +103,14 @@ def work(first: int, count: int, seed: int) -> None:
 def tries(count: int, seed: int) -> list[dict[str, Any]]:
     """All tries and how they ended; after a hang or a crash, a new process goes on with the next."""
     done: list[dict[str, Any]] = []
-    while len(done) < count:
-        command = [sys.executable, __file__, "--work", str(len(done)), str(count), "--seed", str(seed)]
+    while (first := len(done)) < count:
+        command = [sys.executable, __file__, "--work", str(first), str(count), "--seed", str(seed)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=HERE) as process:
             assert process.stdout is not None
             how = _follow(process.stdout.fileno(), done)
             process.kill()
+        if len(done) == first:
+            raise RuntimeError(f"nothing could be tried: run hostile_inputs.py --work {first} {first + 1} to see why.")
         if how is not None:
             done[-1]["how"] = how
     return done
@@ -132,9 +134,7 @@ def _follow(pipe: int, done: list[dict[str, Any]]) -> str | None:
 
 
 def _unless_over(done: list[dict[str, Any]], how: str) -> str | None:
-    if not done:
-        raise RuntimeError("the worker did not start: run hostile_inputs.py --work 0 1 to see why.")
-    return how if done[-1]["how"] is None else None
+    return how if done and done[-1]["how"] is None else None
 
 
 def table(done: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -88,7 +88,9 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "broadcast columns": lambda x: np.broadcast_to(x[:, :1], x.shape),
     "read-only": lambda x: _frozen(x.copy()),
     "overlapping": lambda x: np.lib.stride_tricks.sliding_window_view(x.ravel(), x.shape[1])[: len(x)],
-    "unaligned": lambda x: np.frombuffer(b"\0" + x.tobytes(), dtype=x.dtype, offset=1).reshape(x.shape),
+    "unaligned": lambda x: (
+        x if x.dtype.hasobject else np.frombuffer(b"\0" + x.tobytes(), x.dtype, offset=1).reshape(x.shape)
+    ),
 }
 SHAPES: dict[str, Callable[[np.ndarray], Any]] = {
     "0-d": lambda x: np.array(1.5),

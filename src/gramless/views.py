@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -237,7 +238,8 @@ def column_list(chosen: Any) -> Any:
 
 def refuse_ambiguous(names: Any, chosen: Any) -> None:
     """Columns are asked for by names that several have."""
-    several = [name for name in chosen if list(names).count(name) > 1]
+    counts = Counter(names)
+    several = [name for name in chosen if counts[name] > 1]
     if several:
         raise DataError(f"several columns are named {several[0]!r}: rename them, or give positions.")
 

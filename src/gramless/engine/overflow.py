@@ -16,7 +16,6 @@ def finite(values: Tensor) -> Tensor:
             raise DataError(
                 f"the network overflows on these samples: its values reach infinity or NaN in {values.dtype}. Use "
                 "kernels normalised to a unit diagonal (normalize=True), smaller gains or weights, an activation that "
-                "grows more slowly, or features of smaller values; a kernel or activation of your own must return "
-                "finite numbers."
+                "grows more slowly, or features of smaller values; an activation of your own must return numbers."
             )
     return values

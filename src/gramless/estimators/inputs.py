@@ -76,12 +76,11 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         return Views(X)
     if isinstance(X, Tensor):
         return Views(X, columns)
-    if sparse.issparse(X) or isinstance(X, np.ndarray) or hasattr(X, "to_numpy"):
-        refuse_masked("X", X)
-        if sparse.issparse(X):
-            X = as_block("X", X)
-        elif getattr(getattr(X, "dtype", None), "names", None) is not None:
-            as_block("X", X)  # refuses it
+    structured = getattr(getattr(X, "dtype", None), "names", None) is not None
+    if structured or sparse.issparse(X) or isinstance(X, np.ma.MaskedArray):
+        X = as_block("X", X)
+    if hasattr(X, "columns"):
+        refuse_ambiguous(X.columns, X.columns)
     X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
     return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel
+from gramless.view_blocks import as_block, dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,14 @@ class Precomputed(Kernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = self.gram if isinstance(self.gram, Tensor) else torch.from_numpy(np.asarray(self.gram, dtype=float))
-        gram = given.detach().clone()  # a kernel is a value: what the caller does to the matrix later is not its own
-        if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+        try:
+            given = as_block("gram", self.gram)
+        except DataError as error:
+            raise DataError(f"a precomputed kernel must be a square matrix of numbers: {error}") from error
+        if not (isinstance(given, Tensor) and given.is_floating_point()):
+            given = torch.from_numpy(dense(given).astype(float))
+        gram = given.clone()  # a kernel is a value: what the caller does to the matrix later is not its own
+        if gram.shape[0] != gram.shape[1]:
             raise DataError(f"a precomputed kernel must be a square matrix, got shape {tuple(gram.shape)}.")
         if not gram.isfinite().all():
             raise DataError("the precomputed kernel contains NaN or infinity.")
