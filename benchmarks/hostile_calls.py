@@ -52,6 +52,14 @@ class Try:
     call: Callable[[], Iterator[Any]]
 
 
+def n_rows(X: Any) -> int:
+    """As many labels as go with samples, if that can be told."""
+    try:
+        return int(X.shape[0])
+    except (AttributeError, IndexError, RuntimeError):  # a nested tensor has no shape to tell
+        return 8
+
+
 def answers(estimator: Any, X: Any) -> Iterator[Any]:
     """Everything that a fitted estimator says of samples."""
     for method in ("transform", "predict", "decision_function"):
@@ -90,8 +98,7 @@ def fit_on_array(rng: Rng, i: int) -> Try:
         settings |= {"learning": LEARNING}
 
     def call() -> Iterator[Any]:
-        n = X.shape[0] if len(getattr(X, "shape", ())) else 8
-        y = np.arange(n) % 2
+        y = np.arange(n_rows(X)) % 2
         yield from answers(kind(**settings, random_state=0).fit(X, y), X)
 
     return Try(f"{kind.__name__}.fit, arrays", f"{name}, {settings}", [X], call)
@@ -233,7 +240,7 @@ METRICS = [
 def metric(rng: Rng, i: int) -> Try:
     function = METRICS[i % len(METRICS)]
     name, first = array(rng, i // len(METRICS))
-    n = first.shape[0] if len(getattr(first, "shape", ())) else 8
+    n = n_rows(first)
     second = np.ones((n, 5), int) if rng.random() < 0.6 else LABELS[rng.integers(len(LABELS))](rng, n)
     second = VALUES[rng.integers(len(VALUES))] if function is metrics.top_k else second
     pair = (second, first) if rng.random() < 0.3 else (first, second)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gramless.constraints import ASCENDING, POSITIVE, WHOLE_NUMBERS, Constraints, StrOptions, Such, is_sequence, whole
+from gramless.constraints import (
+    ASCENDING,
+    NOT_NEGATIVE,
+    POSITIVE,
+    WHOLE_NUMBERS,
+    Constraints,
+    StrOptions,
+    Such,
+    is_sequence,
+    whole,
+)
 from gramless.engine import Precision
 from gramless.kernels import NAMED, Domain, Kernel
 from gramless.landmarks import SELECTORS
@@ -39,6 +49,10 @@ def needs_nonnegative(kernels: Any) -> bool:
     return any(isinstance(kernel, Kernel) and kernel.domain is Domain.NONNEGATIVE for kernel in named)
 
 
+def _weights(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(NOT_NEGATIVE.is_satisfied_by, value.values()))
+
+
 NETWORK_CONSTRAINTS: Constraints = {
     "kernels": [
         Such(_kernels, "a kernel (its name, a Kernel or a function), a sequence of them, or a mapping of views to such")
@@ -68,5 +82,8 @@ MAP_CONSTRAINTS: Constraints = {
 }
 """Of every estimator with a map of its own."""
 
-HEAD_CONSTRAINTS: Constraints = {"C": [POSITIVE], "class_weight": [dict, StrOptions({"balanced"}), None]}
+HEAD_CONSTRAINTS: Constraints = {
+    "C": [POSITIVE],
+    "class_weight": [Such(_weights, "a dict of classes to weights of at least 0"), StrOptions({"balanced"}), None],
+}
 """Of every estimator with a classifier of its own."""

@@ -23,6 +23,11 @@ class Polynomial(Kernel):
 
     _parameter_constraints = Kernel._parameter_constraints | {"degree": [whole(1, HIGHEST)], "offset": [NOT_NEGATIVE]}
 
+    def __post_init__(self) -> None:
+        if isinstance(self.degree, float) and self.degree.is_integer():
+            object.__setattr__(self, "degree", int(self.degree))
+        super().__post_init__()
+
     def largest(self, width: int, dtype: torch.dtype) -> float:
         most = torch.finfo(dtype).max / 4
         base = most if self.normalize else most ** (1.0 / self.degree)
