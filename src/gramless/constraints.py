@@ -67,10 +67,15 @@ PLACE: Constraints = {
 """Of every estimator: how one array is cut into views, and where and within what it computes."""
 
 
+def check_arguments(function: str, constraints: Constraints, **given: Any) -> None:
+    """Refuse the first argument of a function that its constraints do not allow."""
+    validate_parameter_constraints(constraints, given, function)
+
+
 def check_parameters(instance: Any) -> None:
     """Refuse the first parameter of a value (a dataclass) that its `_parameter_constraints` do not allow."""
     given = {name: getattr(instance, name) for name in instance._parameter_constraints}
-    validate_parameter_constraints(instance._parameter_constraints, given, type(instance).__name__)
+    check_arguments(type(instance).__name__, instance._parameter_constraints, **given)
 
 
 __all__ = [
@@ -85,6 +90,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "Such",
+    "check_arguments",
     "check_parameters",
     "is_sequence",
     "whole",

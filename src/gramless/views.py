@@ -187,11 +187,7 @@ def is_multiview(data: Any) -> bool:
         return False
     if isinstance(data, (Views, Mapping)):
         return True
-    return (
-        isinstance(data, (list, tuple))
-        and len(data) > 0
-        and all(len(getattr(block, "shape", ())) == 2 for block in data)
-    )
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(getattr(block, "ndim", 0) == 2 for block in data)
 
 
 def _name_blocks(blocks: Any, columns: Columns | None) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from torch import Tensor
 
 from gramless.blocks.block import Block, checked_block
 from gramless.blocks.local import LocalBlocks, files_of
@@ -116,7 +117,7 @@ def _by_rows(name: str, array: Any) -> Any:
     """What rows can be taken of: the numbers of a table, a sparse matrix by rows, and arrays as they are."""
     if hasattr(array, "to_numpy"):
         return array.to_numpy()
-    return as_block(name, array) if sparse.issparse(array) else array
+    return as_block(name, array) if sparse.issparse(array) or isinstance(array, Tensor) else array
 
 
 def read_rows(array: Any, rows: slice) -> Any:

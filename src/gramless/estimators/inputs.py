@@ -81,7 +81,10 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         X = as_block("X", X)
     if hasattr(X, "columns"):
         refuse_ambiguous(X.columns, X.columns)
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
+    try:
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
+    except OverflowError as error:
+        raise DataError(f"X holds a number that no floating type holds: {error}.") from error
     return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
 
 

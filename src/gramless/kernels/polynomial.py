@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,8 +25,9 @@ class Polynomial(Kernel):
     _parameter_constraints = Kernel._parameter_constraints | {"degree": [whole(1, HIGHEST)], "offset": [NOT_NEGATIVE]}
 
     def __post_init__(self) -> None:
-        if isinstance(self.degree, float) and self.degree.is_integer():
-            object.__setattr__(self, "degree", int(self.degree))
+        degree: Any = self.degree
+        if isinstance(degree, float) and degree.is_integer():
+            object.__setattr__(self, "degree", int(degree))
         super().__post_init__()
 
     def largest(self, width: int, dtype: torch.dtype) -> float:

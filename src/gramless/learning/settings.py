@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -46,6 +46,9 @@ class Supervised:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        for field in fields(self):
+            if field.type == "float":  # a whole number may be longer than tensors hold
+                object.__setattr__(self, field.name, float(getattr(self, field.name)))
 
     def without_checkpoint(self) -> Self:
         return replace(self, checkpoint=None)
