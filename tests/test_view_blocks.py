@@ -78,7 +78,12 @@ def test_unsorted_and_repeated_entries_are_summed_in_a_copy():
     ids=["coo", "csr", "meta", "quantised", "complex", "float8", "nested"],
 )
 def test_tensors_without_plain_numbers_are_refused_in_words(make, said, x):
-    for use in (gl.Views, gl.DeepKernelNetwork("linear", (), learning=None).fit):
+    for use in (
+        gl.Views,
+        gl.DeepKernelNetwork("linear", (), learning=None).fit,
+        gl.in_blocks,
+        lambda t: gl.Views([t, t]),
+    ):
         with pytest.raises(gl.DataError, match=said):
             use(make(torch.from_numpy(x)))
 
