@@ -88,6 +88,7 @@ __all__ = [
     "Constraints",
     "HasMethods",
     "Interval",
+    "Options",
     "StrOptions",
     "Such",
     "check_arguments",

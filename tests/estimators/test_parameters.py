@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 
 import gramless as gl
@@ -39,7 +40,7 @@ MAPS = {
     "tuning": ["magic", 5],
     "precision": ["float8", None],
 }
-HEADS = {"C": [0, -1.0, float("nan"), float("inf"), "1", None], "class_weight": ["fair", 5, {0: -1.0}, {0: "x"}]}
+HEADS = {"C": [0, -1.0, float("nan"), -float("inf"), "1", None], "class_weight": ["fair", 5, {0: -1.0}, {0: "x"}]}
 OWN = {
     "kernel network": EVERYWHERE | NETWORKS,
     "map network": EVERYWHERE
@@ -155,3 +156,14 @@ def test_graphs_that_cannot_be(wrong):
 def test_labels_of_no_one_kind_are_refused_in_words(which, y, data):
     with pytest.raises(gl.DataError, match=r"y (mixes|is)"):
         clone(ESTIMATORS[which]).fit(data[0], y)
+
+
+@pytest.mark.parametrize("C", [1e300, float("inf")])
+def test_a_hard_margin_ends_where_there_is_none(C, data, monkeypatch):
+    """Two equal samples of different classes: LIBSVM goes on for ever unless it is told to stop."""
+    X, y = data
+    X[1] = X[0]
+    monkeypatch.setattr("gramless.heads.svm.MOST_STEPS", 10_000)
+    with pytest.warns(ConvergenceWarning):
+        classifier = clone(ESTIMATORS["kernel classifier"]).set_params(C=C).fit(X, y)
+    assert np.isfinite(classifier.decision_function(X)).all()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
-from gramless.constraints import PLACE, Constraints
+from gramless.constraints import PLACE, POSITIVE, Constraints, Options
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS
@@ -43,7 +45,12 @@ class DeepKernelClassifier(ViewsClassifier):
         The classes, or the numbers of the labels.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = NETWORK_CONSTRAINTS | HEAD_CONSTRAINTS | PLACE
+    _parameter_constraints: ClassVar[Constraints] = (
+        NETWORK_CONSTRAINTS
+        | HEAD_CONSTRAINTS
+        | PLACE
+        | {"C": [POSITIVE, Options(Real, {math.inf})]}  # which leaves no sample on the wrong side
+    )
 
     def __init__(
         self,
