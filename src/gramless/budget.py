@@ -13,7 +13,7 @@ FREE_SHARE = 4  # by default a quarter of what is free
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
-def resolve_budget(memory_budget: int | str | None) -> int:
+def resolve_budget(memory_budget: float | str | None) -> int:
     """Bytes that may be used at once: a number, a text like "256MiB", or None for a quarter of what is free."""
     if memory_budget is None:
         return int(psutil.virtual_memory().available) // FREE_SHARE
@@ -23,9 +23,9 @@ def resolve_budget(memory_budget: int | str | None) -> int:
             raise ValueError(
                 f"memory_budget={memory_budget!r} is not a size. Give bytes, or a text such as '256MiB' or '2 GB'."
             )
-        memory_budget = int(float(found[1]) * _UNITS[(found[2] or "").lower()])
-    if memory_budget <= 0:
-        raise ValueError(f"memory_budget must be positive, got {memory_budget}.")
+        memory_budget = float(found[1]) * _UNITS[(found[2] or "").lower()]
+    if not 1 <= memory_budget < 2**63:  # NaN is neither
+        raise ValueError(f"memory_budget must be a positive number of bytes, got {memory_budget!r}.")
     return int(memory_budget)
 
 

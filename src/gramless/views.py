@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy import sparse
 from torch import Tensor
 
 from gramless.errors import DataError
+from gramless.view_blocks import as_block, check_finite, dense, numpy_dtype, refuse_masked
 
 Layout = dict[str, int]
 """View names and their widths, in order."""
@@ -44,7 +46,10 @@ class Views:
         named = dict(_name_blocks(blocks, columns))
         if not named:
             raise DataError("no views came: give at least one block of features.")
-        self._blocks = {str(name): _as_block(str(name), block) for name, block in named.items()}
+        names = [str(name) for name in named]
+        if len(set(names)) < len(names):
+            raise DataError(f"views are told apart by their names, but two of {names} are the same.")
+        self._blocks = {str(name): as_block(str(name), block) for name, block in named.items()}
         rows = {name: block.shape[0] for name, block in self._blocks.items()}
         if len(set(rows.values())) > 1:
             raise DataError(
@@ -52,7 +57,7 @@ class Views:
                 "Give every view one row per sample, in the same order."
             )
         for name, block in self._blocks.items():
-            _check_finite(name, block, first_row)
+            check_finite(name, block, first_row)
 
     @classmethod
     def stacked(cls, parts: Sequence[Views]) -> Views:
@@ -83,7 +88,7 @@ class Views:
     def numpy_dtype(self) -> np.dtype:
         """The floating type that holds every block: float32, unless one of them needs float64."""
         kinds = (
-            _numpy_dtype(block.dtype) if isinstance(block, Tensor) else block.dtype for block in self._blocks.values()
+            numpy_dtype(block.dtype) if isinstance(block, Tensor) else block.dtype for block in self._blocks.values()
         )
         return np.dtype(np.result_type(np.float32, *kinds))
 
@@ -119,7 +124,7 @@ class Views:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """All views side by side in one dense array, for code that knows arrays only."""
         kind = np.dtype(dtype) if dtype is not None else self.numpy_dtype
-        return np.hstack([np.asarray(_dense(block), dtype=kind) for block in self._blocks.values()])
+        return np.hstack([np.asarray(dense(block), dtype=kind) for block in self._blocks.values()])
 
     def __repr__(self) -> str:
         described = ", ".join(
@@ -133,7 +138,7 @@ class Views:
         block = self._blocks[name]
         if isinstance(block, Tensor):
             return block.detach().to(device=device, dtype=dtype)
-        array = np.asarray(_dense(block), dtype=_numpy_dtype(dtype))
+        array = np.asarray(dense(block), dtype=numpy_dtype(dtype))
         if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
             array = array.copy()  # torch shares neither; a block of rows at a time, so the copy stays small
         return torch.from_numpy(array).to(device)
@@ -182,11 +187,7 @@ def is_multiview(data: Any) -> bool:
         return False
     if isinstance(data, (Views, Mapping)):
         return True
-    return (
-        isinstance(data, (list, tuple))
-        and len(data) > 0
-        and all(len(getattr(block, "shape", ())) == 2 for block in data)
-    )
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(getattr(block, "ndim", 0) == 2 for block in data)
 
 
 def _name_blocks(blocks: Any, columns: Columns | None) -> Mapping[str, Any]:
@@ -200,72 +201,43 @@ def _name_blocks(blocks: Any, columns: Columns | None) -> Mapping[str, Any]:
         return {f"view{i}": block for i, block in enumerate(blocks)}
     if columns is None:
         return {"view0": blocks}
+    if not isinstance(columns, Mapping):
+        raise DataError(f"columns= maps names of views to their columns, got {columns!r}.")
     return {name: _select_columns(name, blocks, chosen) for name, chosen in columns.items()}
 
 
 def _select_columns(name: str, block: Any, chosen: Any) -> Any:
-    by_name = hasattr(block, "iloc") and not isinstance(chosen, slice) and all(isinstance(c, str) for c in chosen)
+    chosen = column_list(chosen)
+    by_name = not isinstance(chosen, slice) and all(isinstance(c, str) for c in chosen)
     try:
-        if by_name:
-            return block[list(chosen)]
         if hasattr(block, "iloc"):
-            return block.iloc[:, chosen]
+            refuse_ambiguous(block.columns, chosen) if by_name else None
+            return block[list(chosen)] if by_name else block.iloc[:, chosen]
         if sparse.issparse(block):
-            return block.tocsc()[:, chosen].tocsr()
-        return (block if isinstance(block, Tensor) else np.asarray(block))[:, chosen]
-    except (IndexError, KeyError) as error:
+            return as_block(name, block).tocsc()[:, chosen].tocsr()
+        if not isinstance(block, Tensor):
+            refuse_masked(f"view {name!r}", block)
+            block = np.asarray(block)
+        return block[:, chosen]
+    except (IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"view {name!r} asks for columns {chosen!r} that are not there: {error}.") from error
 
 
-def _as_block(name: str, block: Any) -> Any:
-    if hasattr(block, "to_numpy"):
-        block = block.to_numpy()
-    if sparse.issparse(block):
-        block = block.tocsr()
-    elif not isinstance(block, Tensor):
-        block = np.asarray(block)
-        if block.dtype == object:
-            try:
-                block = block.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise DataError(f"view {name!r} holds something that is not a number: {error}.") from error
-    if block.ndim != 2:
-        raise DataError(
-            f"view {name!r} must be 2-D, one row per sample, but has shape {tuple(block.shape)}. "
-            "Reshape a single feature with x.reshape(-1, 1), a single sample with x.reshape(1, -1)."
-        )
-    if 0 in block.shape:
-        raise DataError(
-            f"view {name!r} is empty: its shape is {tuple(block.shape)}. "
-            "Every view needs at least one sample and one feature."
-        )
-    kind = _numpy_dtype(block.dtype) if isinstance(block, Tensor) else block.dtype
-    if kind.kind not in "fiub":
-        raise DataError(f"view {name!r} must hold real numbers, but its dtype is {block.dtype}.")
-    return block
+def column_list(chosen: Any) -> Any:
+    """The columns of a view as something that arrays are indexed by: a single name or position is a list of one."""
+    if isinstance(chosen, (str, int, np.integer)):
+        return [chosen]
+    if not isinstance(chosen, slice) and not hasattr(chosen, "__iter__"):
+        raise DataError(f"the columns of a view are a slice, positions or names, got {chosen!r}.")
+    return chosen
 
 
-def _check_finite(name: str, block: Any, first_row: int) -> None:
-    bad = _not_finite(block)
-    if len(bad):
-        row, column = (int(i) for i in bad[0])
-        raise DataError(
-            f"view {name!r} contains NaN or infinity, first at row {first_row + row}, column {column} "
-            f"({len(bad)} in all). Impute or drop those samples."
-        )
-
-
-def _not_finite(block: Any) -> np.ndarray:
-    """Rows and columns of the entries that are NaN or infinite: (n_bad, 2)."""
-    if isinstance(block, Tensor):
-        return torch.argwhere(~block.isfinite()).cpu().numpy()
-    values = block.data if sparse.issparse(block) else block
-    if values.dtype.kind != "f" or np.isfinite(values).all():
-        return np.empty((0, 2), dtype=int)
-    if sparse.issparse(block):
-        block = block.tocoo()
-        return np.column_stack(block.coords)[~np.isfinite(block.data)]
-    return np.argwhere(~np.isfinite(block))
+def refuse_ambiguous(names: Any, chosen: Any) -> None:
+    """Columns are asked for by names that several have."""
+    counts = Counter(names)
+    several = [name for name in chosen if counts[name] > 1]
+    if several:
+        raise DataError(f"several columns are named {several[0]!r}: rename them, or give positions.")
 
 
 def _take(block: Any, rows: Any) -> Any:
@@ -282,15 +254,3 @@ def _concatenated(blocks: Sequence[Any]) -> Any:
     if isinstance(blocks[0], Tensor):
         return torch.cat(list(blocks))
     return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.concatenate(blocks)
-
-
-def _dense(block: Any) -> Any:
-    if isinstance(block, Tensor):
-        return block.detach().cpu().numpy()
-    return block.toarray() if sparse.issparse(block) else block
-
-
-def _numpy_dtype(dtype: torch.dtype) -> np.dtype:
-    if dtype in (torch.bfloat16, torch.float16):
-        return np.dtype(np.float16)
-    return np.dtype(str(dtype).removeprefix("torch."))

@@ -207,7 +207,7 @@ def test_what_is_no_data_is_refused(samples, tmp_path):
         (lambda: gl.in_blocks({"left": np.zeros(5)}), "one row per sample"),
         (lambda: gl.in_blocks({}), "at least one array"),
         (lambda: gl.in_blocks(views, views={"left": slice(2)}), "Give one or the other"),
-        (lambda: gl.in_blocks(views, rows=0), "at least one row"),
+        (lambda: gl.in_blocks(views, rows=0), "'rows' parameter of in_blocks"),
         (lambda: gl.in_blocks(tmp_path / "text.parquet"), "cannot be read as Parquet"),
         (lambda: gl.in_blocks(tmp_path / "absent.parquet"), r"no file or folder .*absent\.parquet\. Check the path"),
         (lambda: gl.in_blocks(list).layout, "no block came"),

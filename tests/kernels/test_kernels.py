@@ -160,7 +160,7 @@ def test_arc_cosine_of_order_0_takes_a_right_angle_at_the_origin(normalize):
     ],
 )
 def test_parameters_that_give_no_kernel_are_refused(kind, parameters):
-    with pytest.raises(ValueError, match="kernel"):
+    with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter of {kind.__name__}"):
         kind(**parameters)
 
 

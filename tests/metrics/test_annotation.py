@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -201,3 +202,14 @@ def test_inputs_stay_as_they_were():
 def test_refuses_what_is_no_pair_of_indicators(predicted, truth, message):
     with pytest.raises(DataError, match=message):
         annotation_scores(predicted, truth)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [torch.rand(3, 2, requires_grad=True), torch.zeros(3, 2, device="meta"), [[10**400, 1]], torch.eye(3).to_sparse()],
+    ids=["grad", "meta", "too long", "sparse"],
+)
+def test_what_is_no_array_of_numbers_is_refused_in_words(scores):
+    for function in (top_k, lambda given: annotation_scores(given, np.ones((3, 2)))):
+        with pytest.raises(DataError, match="is no array of numbers"):
+            function(scores)

@@ -63,7 +63,16 @@ def test_said_for_people(network):
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [({"n_samples": 3}, "too few"), ({"confidence": 1.5}, "between 0 and 1"), ({"memory_budget": 1000}, "budget")],
+    [
+        ({"n_samples": 3}, r"'n_samples' .* range \[10, .* Got 3 instead"),
+        ({"n_samples": 10**400}, "'n_samples'"),
+        ({"n_samples": 1e300}, "'n_samples'"),
+        ({"confidence": 1.5}, r"'confidence' .* Got 1\.5 instead"),
+        ({"seed": -1}, "'seed'"),
+        ({"seed": float("inf")}, "'seed'"),
+        ({"memory_budget": 1000}, "budget"),
+        ({"memory_budget": float("inf")}, "budget"),
+    ],
 )
 def test_what_cannot_be_is_refused(network, options, reason):
     kernel, views, dmn = network
@@ -73,5 +82,10 @@ def test_what_cannot_be_is_refused(network, options, reason):
 
 def test_too_few_samples_in_the_data_are_refused(network):
     kernel, views, dmn = network
+    for function in (gl.relative_error, gl.sampled_relative_error):
+        with pytest.raises(TypeError, match="got float and DeepKernel"):
+            function(1.5, kernel, views)
+        with pytest.raises(TypeError, match="got DeepMapNetwork and str"):
+            function(dmn, "linear", views)
     with pytest.raises(gl.DataError, match="too few"):
         gl.sampled_relative_error(dmn, kernel, views[:5])

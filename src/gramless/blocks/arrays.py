@@ -10,10 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from torch import Tensor
 
 from gramless.blocks.block import Block, checked_block
 from gramless.blocks.local import LocalBlocks, files_of
 from gramless.errors import DataError
+from gramless.view_blocks import as_block
 from gramless.views import Columns, Layout, Views, check_layout, is_multiview
 
 BLOCK_BYTES = 32 << 20  # of the features of one block
@@ -84,7 +86,7 @@ def named_arrays(data: Any, columns: Columns | None) -> dict[str, Any]:
         arrays = {"view0": data}
     if columns is not None and (isinstance(data, (Views, Mapping)) or len(arrays) > 1):
         raise DataError("views= cuts one array into views, but several arrays came. Give one or the other.")
-    arrays = {name: _by_rows(array) for name, array in arrays.items()}
+    arrays = {name: _by_rows(name, array) for name, array in arrays.items()}
     for name, array in arrays.items():
         if len(getattr(array, "shape", ())) != 2:
             raise DataError(
@@ -111,11 +113,11 @@ def _n_columns(view: str, chosen: Any, width: int) -> int:
         raise DataError(f"view {view!r} asks for columns {chosen!r} of {width}: {error}.") from error
 
 
-def _by_rows(array: Any) -> Any:
+def _by_rows(name: str, array: Any) -> Any:
     """What rows can be taken of: the numbers of a table, a sparse matrix by rows, and arrays as they are."""
     if hasattr(array, "to_numpy"):
         return array.to_numpy()
-    return array.tocsr() if sparse.issparse(array) else array
+    return as_block(name, array) if sparse.issparse(array) or isinstance(array, Tensor) else array
 
 
 def read_rows(array: Any, rows: slice) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gramless.errors import DataError
+from gramless.view_blocks import as_block
 from gramless.views import Columns, Layout, Views
 
 
@@ -61,7 +62,9 @@ def checked_block(
 
 def with_rows(labels: Any) -> Any:
     """Labels of all samples, in or out of memory, of which some rows can be taken."""
-    labels = labels.tocsr() if sparse.issparse(labels) else labels if hasattr(labels, "shape") else np.asarray(labels)
+    if sparse.issparse(labels):
+        return as_block("labels", labels)
+    labels = labels if hasattr(labels, "shape") else np.asarray(labels)
     if not labels.shape:
         raise DataError(
             f"labels={labels!s}: give an array with one row for each sample. With the path of a Parquet file in_blocks "

@@ -10,6 +10,7 @@ from gramless.blocks.arrays import ArrayBlocks
 from gramless.blocks.base import Blocks
 from gramless.blocks.iterated import IteratedBlocks
 from gramless.blocks.parquet import ParquetBlocks
+from gramless.constraints import check_arguments, whole
 
 ELSEWHERE = ("dask", "h5py", "zarr")  # packages whose arrays are not in memory
 
@@ -27,8 +28,7 @@ def in_blocks(
     views : with one array, the columns of each view, as slices or positions; of a Parquet file, as names
     rows : of a block; by default as many as 32 MiB hold, and at most 65,536
     """
-    if rows is not None and rows < 1:
-        raise ValueError(f"a block has at least one row, not {rows}.")
+    check_arguments("in_blocks", {"rows": [whole(1), None]}, rows=rows)
     if isinstance(data, Blocks):
         return data if labels is None else data.with_labels(labels)
     if isinstance(data, (str, Path)):

@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 
 from gramless.budget import require, resolve_budget, row_blocks
+from gramless.constraints import DEVICE
 from gramless.engine import (
     Evaluator,
     Plan,
     Precision,
     compute_budget,
+    finite,
     kernel_matrix,
     make_evaluator,
     make_plan,
@@ -33,11 +35,19 @@ PRECISIONS = tuple(precision.value for precision in Precision)
 
 def choose_device(device: str, X: Views | None) -> torch.device:
     """Where to compute: as told, or where the caller's tensors are, or on the GPU if there is one."""
-    if device != "auto":
-        return torch.device(device)
-    if X is not None and X.torch_device is not None:
-        return X.torch_device
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device == "auto":
+        if X is not None and X.torch_device is not None:
+            return X.torch_device
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if not DEVICE.is_satisfied_by(device):
+        raise ValueError(f"device={device!r}: give {DEVICE}.")
+    found, n_gpus = torch.device(device), torch.cuda.device_count()
+    if found.type == "cuda" and (found.index or 0) >= n_gpus:
+        raise ValueError(
+            f"device={device!r}, but PyTorch finds {n_gpus or 'no'} CUDA device{'s' if n_gpus > 1 else ''} here. Give "
+            "'cpu', or 'auto' for a GPU where there is one."
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +141,7 @@ class DeepKernel:
         )
         device = self.compute_device(X)
         plan = self.plan(len(X), len(Z), dtype, device, symmetric=X is Z, streamed=X.torch_device != device)
-        return kernel_matrix(plan, X, Z, lambda tile: self.evaluator(tile, dtype, device), dtype, device)
+        return finite(kernel_matrix(plan, X, Z, lambda tile: self.evaluator(tile, dtype, device), dtype, device))
 
     def diagonal_tensor(self, X: Views, dtype: torch.dtype | None = None) -> Tensor:
         """kappa(x, x) of matched views: (n,)."""
@@ -143,7 +153,7 @@ class DeepKernel:
             block = X[rows]
             values = [on_view(q, q.kernel.diagonal, block.tensor(q.view, dtype, device)) for q in self.inputs]
             output[rows] = self.scale * network_values(self.layers, torch.stack(values))
-        return output
+        return finite(output)
 
     def elementary(self, X: Views, Z: Views, dtype: torch.dtype, device: torch.device) -> Tensor:
         """All elementary kernels between two small sets: (n_kernels, n, m)."""
@@ -153,7 +163,9 @@ class DeepKernel:
         """The values of every unit of every layer, (n_units, n, m) each: for looking inside on small data."""
         X, Z = self.views(X), self.views(Z)
         dtype = torch.promote_types(X.dtype, Z.dtype)
-        return unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
+        return [
+            finite(units) for units in unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
+        ]
 
     def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
         """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""

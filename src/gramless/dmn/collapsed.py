@@ -10,7 +10,7 @@ from torch import Tensor
 from gramless.budget import require, resolve_budget
 from gramless.checks import check_array
 from gramless.dkn import DeepKernel
-from gramless.engine import Plan, RowSink, response_blocks
+from gramless.engine import Plan, RowSink, finite, response_blocks
 from gramless.maps import Projection, project, warn_if_clipped
 from gramless.progress import ProgressBar
 from gramless.views import Views
@@ -67,7 +67,7 @@ class CollapsedMap:
                     sink.put(rows, responses @ matrix)
                 progress.advance(rows.stop - rows.start)
             sink.flush()
-        return output
+        return finite(output)
 
     def plan(self, n_samples: int, device: torch.device, *, streamed: bool = False) -> Plan:
         """How so many samples are transformed."""

@@ -12,6 +12,7 @@ from gramless.budget import resolve_budget, row_blocks
 from gramless.checks import check_array
 from gramless.dkn import DeepKernel
 from gramless.dmn.sublayers import MapLayer
+from gramless.engine import finite
 from gramless.errors import DataError
 from gramless.maps import ExplicitMap
 from gramless.maps.unary import UnaryCodes, UnaryMap
@@ -94,7 +95,7 @@ class LayeredMap(nn.Module):
             for rows in row_blocks(len(X), self.row_bytes, resolve_budget(self.kernel.memory_budget) // 2):
                 blocks.append(self._block(X[rows], device, project=project).to(place))
                 progress.advance(rows.stop - rows.start)
-        return torch.cat(blocks)
+        return finite(torch.cat(blocks))
 
     def _block(self, X: Views, device: torch.device, *, project: bool) -> Tensor:
         maps = [

@@ -2,6 +2,7 @@
 
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.matrix import kernel_matrix, response_blocks
+from gramless.engine.overflow import finite
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
@@ -13,6 +14,7 @@ __all__ = [
     "Precision",
     "RowSink",
     "compute_budget",
+    "finite",
     "kernel_matrix",
     "make_evaluator",
     "make_plan",

@@ -86,7 +86,7 @@ class FusedEvaluator:
         for view in network.views:
             z = Z.tensor(view, torch.float32, device)
             self._columns[view] = sample_block(z, z.mean(0))
-        self._check_domains(self._columns)
+        self._check(self._columns)
         self._programs: dict[tuple[Statistic, ...], Program] = {}
         self._prepared: dict[tuple[str, Statistic], StatisticColumns] = {}
 
@@ -109,7 +109,7 @@ class FusedEvaluator:
             view: sample_block(X.tensor(view, torch.float32, self._device), columns.centre)
             for view, columns in self._columns.items()
         }
-        self._check_domains(blocks)
+        self._check(blocks)
         forms = [fine_enough(entry.kernel, blocks[entry.view], self._columns[entry.view]) for entry in self._inputs]
         program = self._program(tuple(form.statistic for form in forms), forms)
         planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
@@ -152,16 +152,15 @@ class FusedEvaluator:
         numbers = [form.numbers(blocks[entry.view]) for form, entry in zip(forms, self._inputs, strict=True)]
         return Sides(*(torch.stack(part) for part in zip(*numbers, strict=True)))
 
-    def _check_domains(self, blocks: dict[str, SampleBlock]) -> None:
-        for view in blocks:
-            domains = {entry.kernel.domain: entry for entry in self._inputs if entry.view == view}
-            for domain, entry in domains.items():
-                on_view(entry, lambda low, d=domain, e=entry: d.check(low, e.kernel.name), blocks[view].minimum)
+    def _check(self, blocks: dict[str, SampleBlock]) -> None:
+        ranges = {view: (*block.extremes.tolist(), block.x.shape[1], block.x.dtype) for view, block in blocks.items()}
+        for entry in self._inputs:
+            on_view(entry, entry.kernel.check_range, *ranges[entry.view])
 
 
-def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *tensors: Tensor) -> Any:
+def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *arguments: Any) -> Any:
     """What goes wrong on a view is said with its name."""
     try:
-        return evaluate(*tensors)
+        return evaluate(*arguments)
     except DataError as error:
         raise DataError(f"view {entry.view!r}: {error}") from error

@@ -16,7 +16,7 @@ from gramless.engine.program import Operation
 from gramless.engine.samples import SampleBlock
 from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Intersection, Kernel, Laplacian, Linear, Polynomial
 from gramless.kernels.base import inverse_root
-from gramless.kernels.scale import refuse_unsettled
+from gramless.kernels.scale import fits_float32, refuse_unsettled
 
 EXPONENT_ROUNDING = 2e-5  # at most, of a Gaussian's exponent
 
@@ -114,6 +114,8 @@ FORMS: dict[type[Kernel], Callable[..., Form]] = {
 
 def form_of(kernel: Kernel) -> Form:
     """The form for samples on which float32 is fine enough."""
+    if isinstance(kernel, (Gaussian, Laplacian, ChiSquare)) and not fits_float32(refuse_unsettled(kernel.scale)):
+        return given(kernel)
     return FORMS.get(type(kernel), given)(kernel)
 
 
@@ -123,7 +125,7 @@ def fine_enough(kernel: Kernel, rows: SampleBlock, columns: SampleBlock) -> Form
     A Gaussian is a difference of large numbers where samples lie far from the origin, or are spread much wider than its
     scale. Its own `pairwise`, the last resort, changes to float64.
     """
-    if not isinstance(kernel, Gaussian):
+    if not isinstance(kernel, Gaussian) or not fits_float32(refuse_unsettled(kernel.scale)):
         return form_of(kernel)
     allowed = EXPONENT_ROUNDING * refuse_unsettled(kernel.scale) ** 2 / torch.finfo(torch.float32).eps
     if rows.squares.max() + columns.squares.max() <= allowed:

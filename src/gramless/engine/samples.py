@@ -16,7 +16,7 @@ class SampleBlock:
     x: Tensor
     sums: Tensor
     squares: Tensor  # |x|^2
-    minimum: Tensor  # over everything: ()
+    extremes: Tensor  # the smallest and the largest value of all: (2,)
     centre: Tensor
 
     @cached_property
@@ -35,8 +35,8 @@ def sample_block(x: Tensor, centre: Tensor) -> SampleBlock:
     """One pass over the data on a CPU, a few kernels on a GPU."""
     x = x.contiguous()
     if x.is_cuda:
-        return SampleBlock(x, x.sum(1), x.square().sum(1), x.min(), centre)
+        return SampleBlock(x, x.sum(1), x.square().sum(1), torch.stack(x.aminmax()), centre)
     from gramless.engine.cpu import moments  # here, since it compiles
 
-    sums, squares, minima = (torch.from_numpy(part) for part in moments(x))
-    return SampleBlock(x, sums, squares, minima.min(), centre)
+    sums, squares, minima, maxima = (torch.from_numpy(part) for part in moments(x))
+    return SampleBlock(x, sums, squares, torch.stack([minima.min(), maxima.max()]), centre)

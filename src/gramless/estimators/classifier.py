@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,10 +14,10 @@ from gramless.blocks import Blocks
 from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
-from gramless.estimators.deep_kernel_network import needs_nonnegative
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
+from gramless.estimators.parameters import needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import Head, Labels
 from gramless.learning import make_learning
@@ -65,6 +65,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     def _known_sample(self) -> Views:
         """A sample that was learned from."""
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from samples and their labels, in memory or in blocks; these may bring their labels along.
 

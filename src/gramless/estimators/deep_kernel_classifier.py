@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
+from gramless.constraints import PLACE, POSITIVE, Constraints, Options
 from gramless.dkn import DeepKernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
+from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
 from gramless.views import Views
@@ -45,6 +49,13 @@ class DeepKernelClassifier(ViewsClassifier):
 
     kernel_: DeepKernel
     support_: Views
+
+    _parameter_constraints: ClassVar[Constraints] = (
+        NETWORK_CONSTRAINTS
+        | HEAD_CONSTRAINTS
+        | PLACE
+        | {"C": [POSITIVE, Options(Real, {math.inf})]}  # which leaves no sample on the wrong side
+    )
 
     def __init__(
         self,

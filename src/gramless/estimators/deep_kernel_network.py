@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_consistent_length
 
 from gramless.blocks import Blocks
-from gramless.budget import resolve_budget, row_blocks
+from gramless.budget import require, resolve_budget, row_blocks
+from gramless.constraints import PLACE, Constraints
 from gramless.dkn import DeepKernel, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_fit
@@ -21,8 +24,9 @@ from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_layers
+from gramless.estimators.parameters import NETWORK_CONSTRAINTS, kernel_list, needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows
-from gramless.kernels import Domain, make_kernel
+from gramless.kernels import make_kernel
 from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.views import Views
@@ -72,6 +76,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     kernel_: DeepKernel
     learning_curve_: tuple[CurvePoint, ...] | None
 
+    _parameter_constraints: ClassVar[Constraints] = NETWORK_CONSTRAINTS | PLACE
+
     def __init__(
         self,
         kernels: Any = DEFAULT_KERNELS,
@@ -103,6 +109,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         self.memory_budget = memory_budget
         self.random_state = random_state
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, labelled: Any = None) -> Self:
         """Settle everything that depends on data, and learn the weights.
 
@@ -155,9 +162,13 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         check_domains(self.kernel_, look)
 
     def _initial_layers(self, n_kernels: int, generator: torch.Generator) -> tuple[Layer, ...]:
-        widths = (n_kernels, *self.hidden, 1)
-        if min(widths) < 1:
-            raise ValueError(f"hidden={self.hidden!r}: every hidden layer needs at least one unit.")
+        widths = (n_kernels, *map(int, self.hidden), 1)
+        require(
+            3 * 8.0 * sum(above * below for above, below in pairwise(widths)),
+            resolve_budget(self.memory_budget),
+            what=f"the weights of a network with hidden={self.hidden!r}",
+            remedy="Use fewer units.",
+        )
         gains = [spread_gains(self.hidden_gain, n_units) for n_units in self.hidden]
         gains.append(spread_gains(self.output_gain, 1))
         weights = initial_weights(self.weights, widths, gains, generator)
@@ -167,11 +178,12 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
         inputs = []
         device = choose_device(self.device, views)
+        ranges = {view: value_range(views, view, resolve_budget(self.memory_budget)) for view in views.names}
+        dtype = views.dtype if self.learning is None else torch.float32  # in which weights are learned
         for view, spec in self._specs(views):
             kernel = make_kernel(spec, normalize=self.normalize)
             try:
-                if kernel.domain is Domain.NONNEGATIVE:
-                    check_domain(kernel, views, view, resolve_budget(self.memory_budget))
+                kernel.check_range(*ranges[view], views.layout[view], dtype)
                 kernel = kernel.fit(sample.tensor(view, torch.float64, device), generator)
             except DataError as error:
                 raise DataError(f"view {view!r}: {error}") from error
@@ -181,16 +193,15 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def _specs(self, views: Views) -> list[tuple[str, Any]]:
         """(view, kernel) of every input of the network."""
         if not isinstance(self.kernels, Mapping):
-            shared = [self.kernels] if isinstance(self.kernels, str) or callable(self.kernels) else self.kernels
-            per_view = dict.fromkeys(views.names, shared)
+            per_view = dict.fromkeys(views.names, self.kernels)
         else:
             per_view = dict(self.kernels)
             if set(per_view) != set(views.names):
                 raise DataError(
-                    f"kernels= names the views {sorted(per_view)}, and the views {sorted(views.names)} came. "
+                    f"kernels= names the views {list(per_view)}, but the data has the views {list(views.names)}. "
                     "Give every view its kernels."
                 )
-        specs = [(view, spec) for view, chosen in per_view.items() for spec in chosen]
+        specs = [(view, spec) for view, chosen in per_view.items() for spec in kernel_list(chosen)]
         if not specs:
             raise ValueError("a network needs at least one elementary kernel; kernels= is empty.")
         return specs
@@ -217,14 +228,10 @@ def checked_mask(labelled: Any, n_samples: int) -> np.ndarray:
     return mask
 
 
-def needs_nonnegative(kernels: Any) -> bool:
-    """Whether any of the kernels asked for is defined on non-negative data only."""
-    groups = kernels.values() if isinstance(kernels, Mapping) else [kernels]
-    specs = [spec for group in groups for spec in ([group] if isinstance(group, str) or callable(group) else group)]
-    return any(make_kernel(spec, normalize=False).domain is Domain.NONNEGATIVE for spec in specs)
-
-
-def check_domain(kernel: Any, views: Views, view: str, budget: int) -> None:
-    """Look at every sample once, a block at a time."""
+def value_range(views: Views, view: str, budget: int) -> tuple[float, float]:
+    """The smallest and the largest value of a view; every sample is looked at once, a block at a time."""
+    low, high = math.inf, -math.inf
     for rows in row_blocks(len(views), 8 * views.layout[view], budget):
-        kernel.domain.check(views[rows].tensor(view, views.dtype), kernel.name)
+        smallest, largest = torch.stack(views[rows].tensor(view, views.dtype).aminmax()).tolist()
+        low, high = min(low, smallest), max(high, largest)
+    return low, high

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 import torch
+from sklearn.base import _fit_context
 from sklearn.utils import check_consistent_length, check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
 from gramless.checks import check_array
+from gramless.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
 from gramless.errors import DataError
 from gramless.estimators.automatic_tuning import tune_if_possible
 from gramless.estimators.block_heads import BlockFit
@@ -27,6 +30,7 @@ from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.labelling import Labelling, learn_labelling
 from gramless.estimators.operating_points import OperatingPoint
+from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS, NETWORK_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import (
     Calibration,
@@ -46,6 +50,7 @@ from gramless.heads import (
     out_of_fold_scores,
 )
 from gramless.learning import make_learning
+from gramless.tuning import TUNERS
 from gramless.views import Views
 
 N_FOLDS = 5
@@ -120,6 +125,22 @@ class DeepMapClassifier(ViewsClassifier):
     operating_points_: tuple[OperatingPoint, ...]
     n_iter_: int
     online_: FitSummary | OnlineHead | None
+
+    _parameter_constraints: ClassVar[Constraints] = (
+        NETWORK_CONSTRAINTS
+        | MAP_CONSTRAINTS
+        | HEAD_CONSTRAINTS
+        | PLACE
+        | {
+            "tuning": [StrOptions({"auto", *TUNERS}), None],
+            "head": [StrOptions(set(get_args(Kind)))],
+            "top_k": [whole(1), None],
+            "recall_weight": [POSITIVE, StrOptions({"auto"}), None],
+            "threshold": [StrOptions({"sign", "f1"})],
+            "max_iter": [whole(1, 2**31 - 1)],
+            "scratch": [str, os.PathLike, None],
+        }
+    )
 
     def __init__(
         self,
@@ -208,6 +229,7 @@ class DeepMapClassifier(ViewsClassifier):
             self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights))
         return head
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from one more block of samples, for data that comes once; blocks should come in random order.
 
@@ -317,7 +339,7 @@ class DeepMapClassifier(ViewsClassifier):
             check_array("the slopes of gains", self.decision_.slope, (n_labels,))
         if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):
             check_array("thresholds", self.decision_.thresholds, (n_labels,))
-        if self.online_ is not None:
+        if isinstance(self.online_, OnlineHead):
             check_array("the weights of an online head", self.online_.w, (n_labels, self._n_head_features + 1))
 
     @property

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -17,6 +17,7 @@ from torch import Tensor
 from gramless.blocks import Blocks
 from gramless.budget import resolve_budget, row_blocks
 from gramless.checks import check_array
+from gramless.constraints import PLACE, WHOLE_NUMBERS, Constraints, HasMethods, StrOptions, is_sequence, whole
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.engine import Plan
@@ -27,6 +28,7 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
+from gramless.estimators.parameters import MAP_CONSTRAINTS
 from gramless.landmarks import SELECTORS
 from gramless.learning import make_learning
 from gramless.tuning import TUNERS, LandmarkExactMap, RepresenterMap
@@ -88,6 +90,17 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     tuning_errors_: tuple[float, float] | None
     _n_features_out: int
 
+    _parameter_constraints: ClassVar[Constraints] = (
+        MAP_CONSTRAINTS
+        | PLACE
+        | {
+            "kernel": [DeepKernel, HasMethods(["fit", "get_params"]), None],
+            "hidden_components": [whole(1), WHOLE_NUMBERS, None],
+            "input_maps": [StrOptions({"eigen", "paper"}), dict],
+            "evaluation": [StrOptions({"auto", "collapsed", "layered"})],
+        }
+    )
+
     def __init__(
         self,
         kernel: Any = None,
@@ -119,6 +132,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         self.memory_budget = memory_budget
         self.random_state = random_state
 
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks and compile; y goes to an unfitted kernel network and nowhere else.
 
@@ -162,6 +176,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         for_network = network.sample_size() if isinstance(network, DeepKernelNetwork) else 0
         return max(for_network, SAMPLES_PER_LANDMARK * self.n_landmarks)
 
+    @_fit_context(prefer_skip_nested_validation=False)
     def fine_tune(self, X: Any) -> Self:
         """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "default".
 
@@ -176,8 +191,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         return self
 
     def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
-        if name not in TUNERS:
-            raise ValueError(f"tuning={name!r}: give None or one of {', '.join(map(repr, TUNERS))}.")
         if isinstance(self.map_, RepresenterMap):
             raise ValueError(
                 "Algorithm 1 has made another network of this map, which no way of tuning goes on from: fit anew, with "
@@ -227,11 +240,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if is_multiview(self.landmarks):
             return None, self.kernel_.views(self.landmarks)
         if isinstance(self.landmarks, str):
-            if self.landmarks not in SELECTORS:
-                raise ValueError(
-                    f"there is no selector named {self.landmarks!r}. Selectors: {', '.join(SELECTORS)}; "
-                    "or give row numbers, or the landmarks themselves as Views."
-                )
             rows = self._select(views, generator).numpy()
         else:
             rows = np.asarray(self.landmarks)
@@ -244,8 +252,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         return rows, views[rows]
 
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
-        if self.n_landmarks < 1:
-            raise ValueError(f"n_landmarks must be at least 1, got {self.n_landmarks}.")
         if self.n_landmarks > len(views):
             warnings.warn(
                 f"n_landmarks={self.n_landmarks} is more than the {len(views)} samples; all of them become landmarks.",
@@ -259,8 +265,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         recipes = choose_recipes(self.kernel_, self.input_maps)
         hidden = self._hidden_components()
         collapsible = exact_on_landmarks(recipes) and not any(hidden)
-        if self.evaluation not in ("auto", "collapsed", "layered"):
-            raise ValueError(f"evaluation={self.evaluation!r}: give 'auto', 'collapsed' or 'layered'.")
         if self.evaluation == "collapsed" and not collapsible:
             raise ValueError(
                 "evaluation='collapsed' has no hidden layers to truncate and no input maps to quantise: leave "
@@ -280,14 +284,14 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _hidden_components(self) -> list[int | None]:
         n_hidden = len(self.kernel_.layers) - 1
-        if self.hidden_components is None or isinstance(self.hidden_components, int):
-            return [self.hidden_components] * n_hidden
-        if len(self.hidden_components) != n_hidden:
+        given: Any = self.hidden_components
+        if not is_sequence(given):
+            return [given] * n_hidden
+        if len(given) != n_hidden:
             raise ValueError(
-                f"hidden_components={self.hidden_components!r} must name a number for each of the {n_hidden} "
-                "hidden layers."
+                f"hidden_components={given!r} must name a number for each of the {n_hidden} hidden layers."
             )
-        return list(self.hidden_components)
+        return list(given)
 
     def check_fitted(self) -> None:
         super().check_fitted()
@@ -304,7 +308,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         network = DeepKernelNetwork() if self.kernel is None else self.kernel
-        if not isinstance(network, DeepKernel):
+        if hasattr(network, "__sklearn_tags__"):
             tags.input_tags.positive_only = get_tags(network).input_tags.positive_only
             tags.target_tags.required = get_tags(network).target_tags.required
         return tags

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import torch
-
 from gramless.blocks import Block, Blocks, Sample, draw
 from gramless.dkn import DeepKernel
 from gramless.errors import DataError
@@ -48,7 +46,7 @@ def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
         if entry.view in look.negative:
             row, number = look.negative[entry.view]
             try:
-                entry.kernel.domain.check(torch.tensor([number]), entry.kernel.name)
+                entry.kernel.domain.check(number, entry.kernel.name)
             except DataError as error:
                 raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
 

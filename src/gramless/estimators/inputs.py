@@ -12,7 +12,9 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
-from gramless.views import Columns, Views, is_multiview, side_by_side
+from gramless.errors import DataError
+from gramless.view_blocks import as_block, dense, refuse_masked
+from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
 
 
 def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
@@ -47,13 +49,26 @@ def like_input(values: Tensor, X: Views) -> Any:
 def as_labels(y: Any) -> Any:
     """A caller's labels as an array: (n,), or (n, n_labels) with more than one column."""
     if isinstance(y, Tensor):
-        y = y.cpu().numpy()
+        y = dense(as_block("y", y if y.ndim > 1 else y[:, None] if y.ndim else y))
     if sparse.issparse(y):
-        return y.tocsr()
+        return as_block("y", y)
+    refuse_masked("y", y)
+    _refuse_mixed(y)
     y = np.asarray(y)
+    if y.dtype.names is not None or y.dtype.kind in "cV":
+        raise DataError(f"y is of type {y.dtype}: give one class per sample, or an indicator matrix of labels.")
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     return y if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)
+
+
+def _refuse_mixed(y: Any) -> None:
+    """Numbers and texts together: NumPy would make texts of all, or find no order among them."""
+    if isinstance(y, (list, tuple)) or getattr(y, "dtype", None) is np.dtype(object):
+        kinds = {type(label) for label in np.asarray(y, dtype=object).ravel().tolist()}
+        if len(kinds) > 1 and any(issubclass(kind, (str, bytes, type(None))) for kind in kinds):
+            names = sorted(kind.__name__ for kind in kinds)
+            raise DataError(f"y mixes labels of the types {', '.join(names)}: give texts only, or numbers only.")
 
 
 def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, reset: bool) -> Views:
@@ -61,7 +76,15 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         return Views(X)
     if isinstance(X, Tensor):
         return Views(X, columns)
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
+    structured = getattr(getattr(X, "dtype", None), "names", None) is not None
+    if structured or sparse.issparse(X) or isinstance(X, np.ma.MaskedArray):
+        X = as_block("X", X)
+    if hasattr(X, "columns"):
+        refuse_ambiguous(X.columns, X.columns)
+    try:
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
+    except OverflowError as error:
+        raise DataError(f"X holds a number that no floating type holds: {error}.") from error
     return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
 
 
@@ -70,7 +93,11 @@ def _positions(columns: Columns | None, names: np.ndarray | None) -> Columns | N
     if columns is None or names is None:
         return columns
     position = {name: i for i, name in enumerate(names)}
-    return {
-        view: [position.get(c, c) for c in chosen] if not isinstance(chosen, slice) else chosen
-        for view, chosen in columns.items()
-    }
+    positions = {}
+    for view, chosen in columns.items():
+        chosen = column_list(chosen)
+        if not isinstance(chosen, slice):
+            refuse_ambiguous(names, chosen)
+            chosen = [position.get(c, c) for c in chosen]
+        positions[view] = chosen
+    return positions

@@ -33,10 +33,6 @@ def learn_labelling(
     threshold: str,
 ) -> Labelling:
     """unseen_scores : finds out-of-fold scores, (n, n_labels) as the signs, which not every choice needs"""
-    if threshold not in ("sign", "f1"):
-        raise ValueError(f"threshold={threshold!r}: give 'sign' or 'f1'.")
-    if isinstance(recall_weight, str) and recall_weight != "auto":
-        raise ValueError(f"recall_weight={recall_weight!r}: give 'auto', a positive number, or None.")
     if top_k is None:
         learned = multilabel and threshold == "f1"
         return Labelling(None, Threshold.learn(unseen_scores(), signs) if learned else Threshold())

@@ -14,6 +14,8 @@ from gramless.progress import ProgressBar
 
 Loss = Literal["hinge", "squared_hinge"]
 
+MOST_STEPS = 10_000_000  # of LIBSVM, which never ends on samples that no huge C can separate; it warns instead
+
 
 Weights = Sequence[tuple[float, float]]
 """Per label, the weights of its negative and of its positive samples."""
@@ -42,7 +44,7 @@ def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weig
     """LIBSVM on a precomputed (n, n) Gram matrix, label by label; coefficients are y_i alpha_i of every sample."""
 
     def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
-        machine = SVC(kernel="precomputed", C=C, class_weight=weight).fit(gram, sign)
+        machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS).fit(gram, sign)
         coefficients = np.zeros(len(gram))
         coefficients[machine.support_] = machine.dual_coef_[0]
         return coefficients, machine.intercept_[0], int(machine.n_iter_.max())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi
+from math import pi, sqrt
 
 import torch
 from torch import Tensor
 
+from gramless.constraints import whole
 from gramless.kernels.base import Kernel, inverse_root
 
 
@@ -23,9 +24,11 @@ class ArcCosine(Kernel):
 
     name = "arccos"
 
-    def __post_init__(self) -> None:
-        if self.order not in (0, 1, 2):
-            raise ValueError(f"the arc-cosine kernel is written out for orders 0, 1 and 2, got {self.order}.")
+    _parameter_constraints = Kernel._parameter_constraints | {"order": [whole(0, 2)]}
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        most = torch.finfo(dtype).max / 4
+        return sqrt((most if self.order < 2 else sqrt(most)) / width)  # k(x, x) is 3 |x|^4 at order 2
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         inverse_x, inverse_z = inverse_root(x.square().sum(1)), inverse_root(z.square().sum(1))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
+from math import sqrt
 from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from gramless.constraints import Constraints, check_parameters
 from gramless.errors import DataError
 
 
@@ -20,11 +22,11 @@ class Domain(Enum):
     NONNEGATIVE = "non-negative numbers"
     SAMPLE_NUMBERS = "sample numbers"
 
-    def check(self, x: Tensor, kernel_name: str) -> None:
-        if self is Domain.NONNEGATIVE and x.numel() and x.min() < 0:
+    def check(self, smallest: float, kernel_name: str) -> None:
+        if self is Domain.NONNEGATIVE and smallest < 0:
             raise DataError(
-                f"Negative values in data: the {kernel_name} kernel is defined for non-negative values, and "
-                f"{x.min().item():.6g} came. Use it on histograms, counts or magnitudes; for signed features choose "
+                f"Negative values in data: the {kernel_name} kernel is defined for non-negative values, got "
+                f"{smallest:.6g}. Use it on histograms, counts or magnitudes; for signed features choose "
                 "linear, poly2, gaussian, laplacian or arccos1."
             )
 
@@ -41,6 +43,10 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     domain: ClassVar[Domain] = Domain.REAL
+    _parameter_constraints: ClassVar[Constraints] = {"normalize": ["boolean"]}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @abstractmethod
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
@@ -54,9 +60,30 @@ class Kernel(ABC):
         """The same kernel with every parameter that depends on data settled."""
         return self
 
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        """Features of so many columns up to this absolute value neither overflow in the formula, nor before it ends."""
+        return sqrt(torch.finfo(dtype).max / (4 * width))  # of inner products and squared distances
+
+    def check(self, x: Tensor) -> None:
+        """Refuse samples that the kernel is not defined for, or whose values would not be numbers."""
+        if x.numel():
+            low, high = torch.stack(x.aminmax()).tolist()
+            self.check_range(low, high, x.shape[1], x.dtype)
+
+    def check_range(self, low: float, high: float, width: int, dtype: torch.dtype) -> None:
+        """The same for samples of which the smallest and the largest value are known."""
+        self.domain.check(low, self.name)
+        largest, allowed = max(-low, high), self.largest(width, dtype)
+        if not largest <= allowed:
+            raise DataError(
+                f"values up to {largest:.6g} are too large: the {self.name} kernel of {width} features overflows in "
+                f"{str(dtype).removeprefix('torch.')} beyond {allowed:.3g}. Scale the features down, for instance to "
+                "unit variance."
+            )
+
     def pairwise(self, x: Tensor, z: Tensor) -> Tensor:
-        self.domain.check(x, self.name)
-        self.domain.check(z, self.name)
+        self.check(x)
+        self.check(z)
         values = self._values(x, z)  # (n, m)
         if self.normalize:
             values = values * inverse_root(self._self_values(x))[:, None]
@@ -64,7 +91,7 @@ class Kernel(ABC):
         return values
 
     def diagonal(self, x: Tensor) -> Tensor:
-        self.domain.check(x, self.name)
+        self.check(x)
         values = self._self_values(x)  # (n,)
         return values * inverse_root(values).square() if self.normalize else values
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gramless.kernels.base import Domain, Kernel
-from gramless.kernels.scale import Scale, check_scale, refuse_unsettled, settle_scale
+from gramless.kernels.scale import SCALE_CONSTRAINTS, Scale, decay, refuse_unsettled, settle_scale
 
 TILE_ELEMENTS = 1 << 20  # of the n x m x features tensor that is in memory at once
 
@@ -24,15 +24,14 @@ class ChiSquare(Kernel):
     name = "chi2"
     domain = Domain.NONNEGATIVE
 
-    def __post_init__(self) -> None:
-        check_scale(self.scale)
+    _parameter_constraints = Kernel._parameter_constraints | SCALE_CONSTRAINTS
 
     def fit(self, x: Tensor, generator: torch.Generator) -> Self:
-        self.domain.check(x, self.name)
+        self.check(x)
         return replace(self, scale=settle_scale(self.scale, self.n_neighbours, chi_square_distance, x, generator))
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        return chi_square_distance(x, z).mul_(-1.0 / refuse_unsettled(self.scale)).exp_()
+        return decay(chi_square_distance, x, z, refuse_unsettled(self.scale))
 
     def _self_values(self, x: Tensor) -> Tensor:
         return x.new_ones(len(x))

@@ -28,22 +28,33 @@ class Custom(Kernel):
     diagonal_function: Callable[[np.ndarray], Any] | None = None
 
     name = "custom"
+    _parameter_constraints = Kernel._parameter_constraints | {
+        "function": [callable],
+        "diagonal_function": [callable, None],
+    }
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return torch.finfo(dtype).max
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        values = torch.as_tensor(np.asarray(self.function(x.cpu().numpy(), z.cpu().numpy())))
-        if values.shape != (len(x), len(z)):
-            raise DataError(
-                f"the kernel function {self._label} returned shape {tuple(values.shape)} for {len(x)} and {len(z)} "
-                f"samples; it must return ({len(x)}, {len(z)})."
-            )
-        return values.to(dtype=x.dtype, device=x.device)
+        return self._returned(self.function(x.cpu().numpy(), z.cpu().numpy()), x, (len(x), len(z)))
 
     def _self_values(self, x: Tensor) -> Tensor:
         if self.diagonal_function is not None:
-            values = torch.as_tensor(np.asarray(self.diagonal_function(x.cpu().numpy())))
-            return values.to(dtype=x.dtype, device=x.device)
+            return self._returned(self.diagonal_function(x.cpu().numpy()), x, (len(x),))
         blocks = x.split(DIAGONAL_BLOCK)
         return torch.cat([self._values(block, block).diagonal() for block in blocks])
+
+    def _returned(self, returned: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """What the function returned, as finite numbers of that shape."""
+        values = np.asarray(returned)
+        if values.shape != shape or values.dtype.kind not in "fiub" or not np.isfinite(values).all():
+            raise DataError(
+                f"the kernel function {self._label} returned {values.dtype} of shape {values.shape}"
+                f"{', with NaN or infinity' if values.dtype.kind == 'f' and not np.isfinite(values).all() else ''}; "
+                f"it must return finite numbers of shape {shape}, one per pair of samples."
+            )
+        return torch.as_tensor(values).to(dtype=x.dtype, device=x.device)
 
     @property
     def _label(self) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gramless.kernels.base import Kernel
-from gramless.kernels.scale import Scale, check_scale, refuse_unsettled, settle_scale
+from gramless.kernels.scale import SCALE_CONSTRAINTS, Scale, fits_float32, refuse_unsettled, settle_scale
 
 ROUNDING = 1e-4  # of the exponent, at most
 COINCIDING = 1e-13  # of the squared size of the data, in float64
@@ -24,14 +24,19 @@ class Gaussian(Kernel):
 
     name = "gaussian"
 
-    def __post_init__(self) -> None:
-        check_scale(self.scale)
+    _parameter_constraints = Kernel._parameter_constraints | SCALE_CONSTRAINTS
 
     def fit(self, x: Tensor, generator: torch.Generator) -> Self:
+        self.check(x)
         return replace(self, scale=settle_scale(self.scale, self.n_neighbours, distance, x, generator))
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return super().largest(4 * width, torch.float64)  # distances that float32 cannot hold are taken in float64
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         scale = refuse_unsettled(self.scale)
+        if x.dtype == torch.float32 and not fits_float32(scale):
+            return self._values(x.double(), z.double()).float()
         return squared_distance(x, z, ROUNDING * scale**2).mul_(-0.5 / scale**2).exp_()
 
     def _self_values(self, x: Tensor) -> Tensor:
@@ -54,7 +59,7 @@ def squared_distance(x: Tensor, z: Tensor, tolerance: float) -> Tensor:
     centre = z.mean(0)
     a, b = x - centre, z - centre
     largest = a.square().sum(1).max() + b.square().sum(1).max()
-    if x.dtype == torch.float32 and torch.finfo(x.dtype).eps * largest > tolerance:
+    if x.dtype == torch.float32 and not torch.finfo(x.dtype).eps * largest <= tolerance:  # nor if it overflows
         return squared_distance(x.double(), z.double(), tolerance).float()
     inner = torch.addmm(b.square().sum(1)[None, :], a, b.T, alpha=-2.0)
     return inner.add_(a.square().sum(1)[:, None]).clamp_min_(0.0)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from gramless.kernels.base import Domain, Kernel
@@ -17,6 +18,9 @@ class Intersection(Kernel):
 
     name = "intersection"
     domain = Domain.NONNEGATIVE
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return torch.finfo(dtype).max / (4 * width)
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         sums = x.sum(1)[:, None] + z.sum(1)  # (n, m)

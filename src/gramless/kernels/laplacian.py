@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gramless.kernels.base import Kernel
-from gramless.kernels.scale import Scale, check_scale, refuse_unsettled, settle_scale
+from gramless.kernels.scale import LARGEST, SCALE_CONSTRAINTS, Scale, decay, refuse_unsettled, settle_scale
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,17 @@ class Laplacian(Kernel):
 
     name = "laplacian"
 
-    def __post_init__(self) -> None:
-        check_scale(self.scale)
+    _parameter_constraints = Kernel._parameter_constraints | SCALE_CONSTRAINTS
 
     def fit(self, x: Tensor, generator: torch.Generator) -> Self:
+        self.check(x)
         return replace(self, scale=settle_scale(self.scale, self.n_neighbours, city_block_distance, x, generator))
 
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return min(torch.finfo(dtype).max, LARGEST) / (4 * width)
+
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        return city_block_distance(x, z).mul_(-1.0 / refuse_unsettled(self.scale)).exp_()
+        return decay(city_block_distance, x, z, refuse_unsettled(self.scale))
 
     def _self_values(self, x: Tensor) -> Tensor:
         return x.new_ones(len(x))

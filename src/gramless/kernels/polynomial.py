@@ -1,10 +1,16 @@
 """k(x, z) = (<x, z> + offset)^degree."""
 
 from dataclasses import dataclass
+from math import sqrt
+from typing import Any
 
+import torch
 from torch import Tensor
 
+from gramless.constraints import NOT_NEGATIVE, whole
 from gramless.kernels.base import Kernel, inverse_root
+
+HIGHEST = 100  # degree: of any two samples such a power is 0 or infinite, unless they are alike
 
 
 @dataclass(frozen=True)
@@ -16,16 +22,24 @@ class Polynomial(Kernel):
 
     name = "polynomial"
 
+    _parameter_constraints = Kernel._parameter_constraints | {"degree": [whole(1, HIGHEST)], "offset": [NOT_NEGATIVE]}
+
     def __post_init__(self) -> None:
-        if self.degree < 1 or int(self.degree) != self.degree:
-            raise ValueError(f"a polynomial kernel needs a whole degree of at least 1, got {self.degree}.")
-        object.__setattr__(self, "degree", int(self.degree))
-        if not 0 <= self.offset < float("inf"):
-            raise ValueError(f"a polynomial kernel with the negative offset {self.offset} is not p.s.d.")
+        degree: Any = self.degree
+        if isinstance(degree, float) and degree.is_integer():
+            object.__setattr__(self, "degree", int(degree))
+        super().__post_init__()
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        most = torch.finfo(dtype).max / 4
+        base = most if self.normalize else most ** (1.0 / self.degree)
+        return sqrt(max(base - self.offset, 0.0) / width)
 
     def pairwise(self, x: Tensor, z: Tensor) -> Tensor:
         if not self.normalize:
             return super().pairwise(x, z)
+        self.check(x)
+        self.check(z)
         # Normalised before the power: large features would overflow in it, small ones vanish.
         cosine = (x @ z.T + self.offset) * inverse_root(x.square().sum(1) + self.offset)[:, None]
         return (cosine * inverse_root(z.square().sum(1) + self.offset)) ** self.degree
@@ -33,6 +47,7 @@ class Polynomial(Kernel):
     def diagonal(self, x: Tensor) -> Tensor:
         if not self.normalize:
             return super().diagonal(x)
+        self.check(x)
         base = x.square().sum(1) + self.offset
         return base * inverse_root(base).square()
 

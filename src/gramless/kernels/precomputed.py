@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel
+from gramless.view_blocks import as_block, dense
 
 ROWS = 256  # looked at at once: a large matrix leaves no room for others of its size
 
@@ -30,9 +30,15 @@ class Precomputed(Kernel):
     domain = Domain.SAMPLE_NUMBERS
 
     def __post_init__(self) -> None:
-        given = self.gram if isinstance(self.gram, Tensor) else torch.from_numpy(np.asarray(self.gram, dtype=float))
-        gram = given.detach().clone()  # a kernel is a value: what the caller does to the matrix later is not its own
-        if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+        super().__post_init__()
+        try:
+            given = as_block("gram", self.gram)
+        except DataError as error:
+            raise DataError(f"a precomputed kernel must be a square matrix of numbers: {error}") from error
+        if not (isinstance(given, Tensor) and given.is_floating_point()):
+            given = torch.from_numpy(dense(given).astype(float))
+        gram = given.clone()  # a kernel is a value: what the caller does to the matrix later is not its own
+        if gram.shape[0] != gram.shape[1]:
             raise DataError(f"a precomputed kernel must be a square matrix, got shape {tuple(gram.shape)}.")
         check_array("a precomputed kernel", gram, (None, None), kinds="fiu")
         some = [slice(i, i + ROWS) for i in range(0, len(gram), ROWS)]
@@ -40,6 +46,9 @@ class Precomputed(Kernel):
         if not all(torch.allclose(gram[rows], gram[:, rows].T, rtol=1e-4, atol=tolerance) for rows in some):
             raise DataError("the precomputed kernel is not symmetric: gram[i, j] must equal gram[j, i].")
         object.__setattr__(self, "gram", gram)
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return torch.finfo(dtype).max
 
     def _values(self, x: Tensor, z: Tensor) -> Tensor:
         rows, columns = self._numbers(x), self._numbers(z)

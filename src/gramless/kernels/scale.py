@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Literal
 
 import torch
 from torch import Tensor
+
+from gramless.constraints import Constraints, Interval, StrOptions, whole
 
 Scale = float | Literal["mean", "neighbours"]
 
@@ -14,13 +17,11 @@ ENOUGH = {"mean": (250, 1_000), "neighbours": (1_000, 5_000)}
 """Samples that are asked for their distances, and samples that those are to. A mean settles soon, to about 1 %; who the
 nearest are depends on how many there are."""
 
-
-def check_scale(scale: Scale) -> None:
-    if isinstance(scale, str):
-        if scale not in ("mean", "neighbours"):
-            raise ValueError(f"scale={scale!r}: give a positive number, 'mean' or 'neighbours'.")
-    elif not scale > 0:
-        raise ValueError(f"scale must be positive, got {scale}.")
+SMALLEST, LARGEST = 1e-150, 1e150  # whose squares are numbers
+SCALE_CONSTRAINTS: Constraints = {
+    "scale": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"mean", "neighbours"})],
+    "n_neighbours": [whole(1)],
+}
 
 
 def settle_scale(
@@ -37,8 +38,6 @@ def settle_scale(
     """
     if not isinstance(scale, str):
         return scale
-    if n_neighbours < 1:
-        raise ValueError(f"n_neighbours must be at least 1, got {n_neighbours}.")
     order = torch.randperm(len(x), generator=generator)
     max_queries, max_references = ENOUGH[scale]
     references = x[order[:max_references].to(x.device)]
@@ -52,7 +51,19 @@ def settle_scale(
         settled = distances.topk(k, dim=1, largest=False).values.double().mean()
     else:
         settled = distances[distances.isfinite()].double().mean()
-    return settled.item() if settled > 0 else 1.0
+    return settled.item() if settled >= SMALLEST else 1.0
+
+
+def decay(distance: Callable[[Tensor, Tensor], Tensor], x: Tensor, z: Tensor, scale: float) -> Tensor:
+    """exp(-distance / scale): (n, m); in float64 where float32 does not hold the scale or its inverse."""
+    if x.dtype == torch.float32 and not fits_float32(scale):
+        return decay(distance, x.double(), z.double(), scale).float()
+    return distance(x, z).mul_(-1.0 / scale).exp_()
+
+
+def fits_float32(scale: float) -> bool:
+    """Whether float32 holds a scale, its square and their inverses."""
+    return 1e-18 < scale < 1e18
 
 
 def refuse_unsettled(scale: Scale) -> float:

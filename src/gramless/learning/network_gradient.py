@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from gramless.engine import network_gradients, network_values
+from gramless.engine import finite, network_gradients, network_values
 from gramless.learning.elementary import ElementaryValues, Tile
 from gramless.network import Layer
 
@@ -20,7 +20,7 @@ def gram_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tensor
         values = network_values(layers, tile.values)
         gram[tile.rows, tile.columns] = values
         gram[tile.columns, tile.rows] = values.T
-    return gram
+    return finite(gram)
 
 
 def cross_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tensor:
@@ -28,7 +28,7 @@ def cross_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tenso
     cross = torch.empty(elementary.n_others, elementary.n_samples, device=elementary.device)
     for tile in elementary.across():
         cross[tile.rows, tile.columns] = network_values(layers, tile.values)
-    return cross
+    return finite(cross)
 
 
 def weight_gradients(

@@ -81,5 +81,6 @@ def spread(gram: Tensor) -> Tensor:
     1 where it is nothing but rounding: to such a kernel all samples are the same, and it has no scale.
     """
     found = gram.diagonal().mean(dtype=torch.float64) - gram.mean(dtype=torch.float64)
-    rounding = ROUNDINGS * torch.finfo(gram.dtype).eps * gram.abs().max()
+    kind = torch.finfo(gram.dtype)
+    rounding = (ROUNDINGS * kind.eps * gram.abs().max()).clamp_min(1e3 * kind.tiny)
     return torch.where(found > rounding, found, 1.0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+from gramless.constraints import NOT_NEGATIVE, POSITIVE, Constraints, Interval, check_parameters, whole
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,23 @@ class Supervised:
     max_samples: int = 5_000
     checkpoint: str | None = None
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "C": [POSITIVE],
+        "n_steps": [whole(0)],
+        "step_size": [POSITIVE],
+        "validation": [Interval(Real, 0, 1, closed="left")],
+        "evaluate_every": [whole(1)],
+        "patience": [whole(1)],
+        "gap": [POSITIVE],
+        "max_samples": [whole(2)],
+        "checkpoint": [str, None],
+    }
+
     def __post_init__(self) -> None:
-        if not self.C > 0:
-            raise ValueError(f"C must be positive, got {self.C}: with C = 0 nothing is learned.")
-        if not 0 <= self.validation < 1:
-            raise ValueError(f"validation is a share between 0 and 1, got {self.validation}.")
-        if self.n_steps < 0 or self.max_samples < 2:
-            raise ValueError("n_steps must not be negative, and max_samples at least 2.")
+        check_parameters(self)
+        for field in fields(self):
+            if field.type == "float":  # a whole number may be longer than tensors hold
+                object.__setattr__(self, field.name, float(getattr(self, field.name)))
 
     def without_checkpoint(self) -> Self:
         return replace(self, checkpoint=None)
@@ -51,6 +64,11 @@ class SemiSupervised(Supervised):
 
     n_neighbours: int = 10
     strength: float = 0.01
+
+    _parameter_constraints = Supervised._parameter_constraints | {
+        "n_neighbours": [whole(1)],
+        "strength": [NOT_NEGATIVE],
+    }
 
 
 NAMED: dict[str, Supervised] = {"supervised": Supervised(), "semi-supervised": SemiSupervised()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gramless.budget import require
 from gramless.checks import check_array
+from gramless.constraints import Constraints, check_parameters, whole
 from gramless.kernels import Kernel
 from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
@@ -19,6 +21,11 @@ class Eigen(MapRecipe):
     """Exact on the landmarks; `n_components` keeps the largest eigenvalues only."""
 
     n_components: int | None = None
+
+    _parameter_constraints: ClassVar[Constraints] = {"n_components": [whole(1), None]}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def fit(
         self,

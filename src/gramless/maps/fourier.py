@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from gramless.budget import require
 from gramless.checks import check_array
+from gramless.constraints import Constraints, check_parameters, whole
 from gramless.errors import DataError
 from gramless.kernels import Gaussian, Kernel, Laplacian
 from gramless.kernels.scale import refuse_unsettled
@@ -21,9 +24,10 @@ class Fourier(MapRecipe):
 
     n_frequencies: int = 500
 
+    _parameter_constraints: ClassVar[Constraints] = {"n_frequencies": [whole(1)]}
+
     def __post_init__(self) -> None:
-        if self.n_frequencies < 1:
-            raise ValueError(f"at least one frequency is needed, got {self.n_frequencies}.")
+        check_parameters(self)
 
     def fit(
         self,
@@ -33,6 +37,12 @@ class Fourier(MapRecipe):
         budget: int,
         bounds: Bounds | None = None,
     ) -> FourierMap:
+        require(
+            2 * 8.0 * landmarks.shape[1] * self.n_frequencies,
+            budget,
+            what=f"{self.n_frequencies:,} random frequencies of {landmarks.shape[1]:,} features",
+            remedy="Use fewer frequencies, or raise memory_budget.",
+        )
         shape = (landmarks.shape[1], self.n_frequencies)
         frequencies = torch.empty(shape, dtype=torch.float64)
         if isinstance(kernel, Gaussian):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from gramless.checks import check_array
+from gramless.constraints import Constraints, StrOptions, check_parameters, whole
 from gramless.errors import DataError
 from gramless.kernels import Intersection, Kernel
 from gramless.kernels.base import inverse_root
@@ -27,11 +28,13 @@ class Unary(MapRecipe):
     levels: int = 255
     rounding: Literal["nearest", "floor"] = "nearest"
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "levels": [whole(1)],
+        "rounding": [StrOptions({"nearest", "floor"})],
+    }
+
     def __post_init__(self) -> None:
-        if self.levels < 1:
-            raise ValueError(f"the unary map needs at least one level, got {self.levels}.")
-        if self.rounding not in ("nearest", "floor"):
-            raise ValueError(f"rounding must be 'nearest' or 'floor', got {self.rounding!r}.")
+        check_parameters(self)
 
     def fit(
         self,
@@ -43,7 +46,7 @@ class Unary(MapRecipe):
     ) -> UnaryMap:
         if not isinstance(kernel, Intersection):
             raise TypeError(f"the unary map is that of the intersection kernel, not of {kernel.name}.")
-        kernel.domain.check(landmarks, kernel.name)
+        kernel.check(landmarks)
         low, high = bounds() if bounds else (landmarks.amin(0), landmarks.amax(0))
         return UnaryMap(kernel, low, high - low, self.levels, self.rounding)
 
@@ -81,7 +84,7 @@ class UnaryMap(ExplicitMap):
 
     def codes(self, x: Tensor) -> Tensor:
         """k(x_d) in 0 ... Q: (n, d)."""
-        self.kernel.domain.check(x, self.kernel.name)
+        self.kernel.check(x)
         step, low = self.step.to(x), self.low.to(x)
         position = torch.where(step > 0, self.levels * ((x - low) / torch.where(step > 0, self.width.to(x), 1.0)), 0.0)
         return (position.round() if self.rounding == "nearest" else position.floor()).clamp_(0, self.levels)

@@ -27,6 +27,7 @@ def relative_error(
     Streams over blocks of pairs, so any |X| works: |X|^2 / 2 kernel values are computed and no more than a block is
     kept, beside phi(X). A pair with a = b = 0 counts as 0.
     """
+    check_compared(transformer, kernel)
     X = kernel.views(X)
     budget = resolve_budget(memory_budget)
     phi = _tensor(transformer.transform(X))
@@ -43,6 +44,15 @@ def relative_error(
                 total += errors.sum(dtype=torch.float64).item() * (1 if rows == columns else 2)
                 progress.advance(errors.numel() / (2 if rows == columns else 1))
     return 100.0 * total / n**2
+
+
+def check_compared(transformer: Any, kernel: Any) -> None:
+    """Whether these are a map and a kernel."""
+    if not hasattr(transformer, "transform") or not isinstance(kernel, DeepKernel):
+        raise TypeError(
+            "a relative error is that of a transformer, with a transform method, from a DeepKernel; got "
+            f"{type(transformer).__name__} and {type(kernel).__name__}."
+        )
 
 
 def pairwise_relative_error(a: Tensor, b: Tensor) -> Tensor:

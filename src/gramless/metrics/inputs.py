@@ -67,7 +67,7 @@ def _as_numbers(values: Any, name: str, ndim: int) -> np.ndarray:
     try:
         array = np.asarray(values)
         array = array.astype(np.float64) if array.dtype == object else array
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise DataError(
             f"{name}, a {type(values).__name__}, is no array of numbers ({error}). Give {wanted}; a sparse matrix as "
             ".toarray()."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,17 @@ from torch import Tensor
 
 from gramless.blocks import Blocks, in_blocks, lies_elsewhere
 from gramless.budget import require, resolve_budget
+from gramless.constraints import Constraints, Interval, check_arguments, whole
 from gramless.dkn import DeepKernel
 from gramless.errors import DataError
-from gramless.metrics.approximation import Transformer, pairwise_relative_error
+from gramless.metrics.approximation import Transformer, check_compared, pairwise_relative_error
 
 FEWEST = 10  # samples, below which a spread says nothing
+ALLOWED: Constraints = {
+    "n_samples": [whole(FEWEST)],
+    "confidence": [Interval(Real, 0, 1, closed="neither")],
+    "seed": [whole(0)],
+}
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,8 @@ def sampled_relative_error(
     times 1 - s / n, because the sample is drawn without replacement. A pair of a sample with itself, which is one in n,
     is added with its own mean. s^2 / 2 kernel values; X is read once, in blocks if it is in blocks.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is a share between 0 and 1, got {confidence}.")
-    if n_samples < FEWEST:
-        raise ValueError(f"n_samples={n_samples} is too few to tell a spread: take at least {FEWEST}.")
+    check_compared(transformer, kernel)
+    check_arguments("sampled_relative_error", ALLOWED, n_samples=n_samples, confidence=confidence, seed=seed)
     require(
         3 * 8 * n_samples**2,
         resolve_budget(memory_budget),

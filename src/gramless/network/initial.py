@@ -37,7 +37,10 @@ def initial_weights(
         else:
             raise ValueError(f"weights={spec!r}: give 'random', 'uniform', or one matrix per layer.")
         return [gain * w / w.sum(1, keepdim=True) for gain, w in zip(gains, rows, strict=True)]
-    given = [torch.as_tensor(w, dtype=torch.float64) for w in spec]
+    try:
+        given = [torch.as_tensor(w, dtype=torch.float64) for w in spec]
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"weights= holds something that is no matrix of numbers: {error}.") from error
     if [tuple(w.shape) for w in given] != shapes:
         raise DataError(
             f"this network needs weight matrices of shapes {shapes} (units x inputs, layer by layer), "

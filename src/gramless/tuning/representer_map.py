@@ -10,6 +10,7 @@ from torch import Tensor
 from gramless.budget import resolve_budget, row_blocks
 from gramless.checks import check_array
 from gramless.dkn import DeepKernel
+from gramless.engine import finite
 from gramless.errors import DataError
 from gramless.progress import ProgressBar
 from gramless.tuning.representer import UNITS_AT_ONCE, Parameters, forward
@@ -75,7 +76,7 @@ class RepresenterMap:
                 last = forward(self.kernel, parameters, elementary)[-1]
                 blocks.append((last.maps if project else last.responses)[0].to(place))
                 progress.advance(rows.stop - rows.start)
-        return torch.cat(blocks)
+        return finite(torch.cat(blocks))
 
     @property
     def row_bytes(self) -> int:

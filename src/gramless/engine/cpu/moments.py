@@ -17,22 +17,23 @@ REORDERED = {"reassoc", "contract", "nsz", "nnan"}  # of sums and minima of fini
 
 @Compiled
 @njit(parallel=True, fastmath=REORDERED, cache=True)
-def _moments(x, sums, squares, minima):  # type: ignore[no-untyped-def]
+def _moments(x, sums, squares, minima, maxima):  # type: ignore[no-untyped-def]
     for i in prange(len(x)):
         row = x[i]
         total = squared = np.float32(0.0)
-        smallest = row[0]
+        smallest = largest = row[0]
         for value in row:
             total += value
             squared += value * value
             smallest = min(smallest, value)
-        sums[i], squares[i], minima[i] = total, squared, smallest
+            largest = max(largest, value)
+        sums[i], squares[i], minima[i], maxima[i] = total, squared, smallest, largest
 
 
-def moments(x: Numbers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """sum_d x_d, |x|^2 and min_d x_d of every row of C-contiguous float32 x (n, d): (n,) each."""
+def moments(x: Numbers) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """sum_d x_d, |x|^2, min_d x_d and max_d x_d of every row of C-contiguous float32 x (n, d): (n,) each."""
     x = np.asarray(x)
-    sums, squares, minima = (np.empty(len(x), dtype=np.float32) for _ in range(3))
+    sums, squares, minima, maxima = (np.empty(len(x), dtype=np.float32) for _ in range(4))
     with threads_of_torch():
-        _moments(x, sums, squares, minima)
-    return sums, squares, minima
+        _moments(x, sums, squares, minima, maxima)
+    return sums, squares, minima, maxima

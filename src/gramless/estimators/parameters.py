@@ -1,0 +1,89 @@
+"""What the parameters may be that several estimators take: of the network, of the map, of the classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gramless.constraints import (
+    ASCENDING,
+    NOT_NEGATIVE,
+    POSITIVE,
+    WHOLE_NUMBERS,
+    Constraints,
+    StrOptions,
+    Such,
+    is_sequence,
+    whole,
+)
+from gramless.engine import Precision
+from gramless.kernels import NAMED, Domain, Kernel
+from gramless.landmarks import SELECTORS
+from gramless.learning import Supervised
+from gramless.tuning import TUNERS
+from gramless.views import is_multiview
+
+
+def kernel_list(chosen: Any) -> list[Any]:
+    """The kernels of a view: one alone, or a sequence of them."""
+    return [chosen] if isinstance(chosen, (str, Kernel)) or callable(chosen) else list(chosen)
+
+
+def _kernels(chosen: Any) -> bool:
+    groups = chosen.values() if isinstance(chosen, Mapping) else [chosen]
+    return all(
+        isinstance(spec, (str, Kernel)) or callable(spec)
+        for group in groups
+        for spec in (group if is_sequence(group) else [group])
+    )
+
+
+def needs_nonnegative(kernels: Any) -> bool:
+    """Whether any of the kernels asked for is defined on non-negative data only; what is no kernel, fit refuses."""
+    if not _kernels(kernels):
+        return False
+    groups = kernels.values() if isinstance(kernels, Mapping) else [kernels]
+    named = [
+        NAMED.get(spec, spec) if isinstance(spec, str) else spec for group in groups for spec in kernel_list(group)
+    ]
+    return any(isinstance(kernel, Kernel) and kernel.domain is Domain.NONNEGATIVE for kernel in named)
+
+
+def _weights(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(NOT_NEGATIVE.is_satisfied_by, value.values()))
+
+
+NETWORK_CONSTRAINTS: Constraints = {
+    "kernels": [
+        Such(_kernels, "a kernel (its name, a Kernel or a function), a sequence of them, or a mapping of views to such")
+    ],
+    "hidden": [WHOLE_NUMBERS],
+    "activation": [str, tuple, list, callable],
+    "output_activation": [str, tuple, list, callable],
+    "weights": [StrOptions({"random", "uniform"}), tuple, list],
+    "learning": [str, Supervised, None],
+    "hidden_gain": [POSITIVE, ASCENDING],
+    "output_gain": [POSITIVE],
+    "normalize": ["boolean"],
+}
+"""Of every estimator with a network of its own."""
+
+MAP_CONSTRAINTS: Constraints = {
+    "n_landmarks": [whole(1)],
+    "landmarks": [
+        StrOptions(set(SELECTORS)),
+        Such(
+            lambda value: is_multiview(value) or is_sequence(value), "row numbers, Views, a mapping or a list of views"
+        ),
+    ],
+    "n_components": [whole(1), None],
+    "tuning": [StrOptions(set(TUNERS)), None],
+    "precision": [StrOptions({precision.value for precision in Precision})],
+}
+"""Of every estimator with a map of its own."""
+
+HEAD_CONSTRAINTS: Constraints = {
+    "C": [POSITIVE],
+    "class_weight": [Such(_weights, "a dict of classes to weights of at least 0"), StrOptions({"balanced"}), None],
+}
+"""Of every estimator with a classifier of its own."""

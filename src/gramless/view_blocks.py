@@ -1,0 +1,179 @@
+"""What a block of features may be: any kind of array becomes one of three, or is refused in words.
+
+A block is a NumPy array, a canonical CSR matrix of scipy's, or a dense torch tensor, of real and finite numbers that
+float64 holds. The caller's memory is shared where it can be, and never changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from gramless.errors import DataError
+
+SHORT_FLOATS = (torch.bfloat16, torch.float16)
+
+
+def as_block(name: str, block: Any) -> Any:
+    """Anything that holds numbers by rows and columns, as a block."""
+    if hasattr(block, "to_numpy"):
+        block = block.to_numpy()
+    if isinstance(block, Tensor):
+        block = _tensor_block(name, block)
+    elif sparse.issparse(block):
+        block = _sparse_block(name, block)
+    else:
+        block = _array_block(name, block)
+    if block.ndim != 2:
+        raise DataError(
+            f"view {name!r} must be 2-D, one row per sample, but has shape {tuple(block.shape)}. "
+            "Reshape a single feature with x.reshape(-1, 1), a single sample with x.reshape(1, -1)."
+        )
+    if 0 in block.shape:
+        raise DataError(
+            f"view {name!r} is empty: its shape is {tuple(block.shape)}. "
+            "Every view needs at least one sample and one feature."
+        )
+    return block
+
+
+def check_finite(name: str, block: Any, first_row: int) -> None:
+    bad = _not_finite(block)
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        raise DataError(
+            f"view {name!r} contains NaN or infinity, first at row {first_row + row}, column {column} "
+            f"({len(bad)} in all). Impute or drop those samples."
+        )
+
+
+def refuse_masked(what: str, array: Any) -> None:
+    """A masked array with masked entries: its numbers are there, but not meant."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.getmaskarray(array).any():
+        n_masked = int(np.ma.getmaskarray(array).sum())
+        raise DataError(
+            f"{what} is a masked array, and {n_masked} of its entries are masked: there is no value to use for them. "
+            "Fill them (array.filled(0.0), an imputer), or drop those samples."
+        )
+
+
+def dense(block: Any) -> np.ndarray:
+    """A block as an array in memory."""
+    if isinstance(block, Tensor):
+        block = block.detach().cpu()
+        return (block.float() if block.dtype == torch.bfloat16 else block).numpy()
+    return block.toarray() if sparse.issparse(block) else block
+
+
+def numpy_dtype(dtype: torch.dtype) -> np.dtype:
+    return np.dtype(np.float16) if dtype in SHORT_FLOATS else np.dtype(str(dtype).removeprefix("torch."))
+
+
+def _array_block(name: str, block: Any) -> np.ndarray:
+    refuse_masked(f"view {name!r}", block)
+    try:
+        array = np.asarray(block)
+        if array.dtype == object:
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise DataError(f"view {name!r} holds something that is not a number: {error}.") from error
+    _check_kind(name, array.dtype)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64)  # what it does not hold becomes infinite, and is found as such
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _sparse_block(name: str, block: Any) -> Any:
+    """Sorted rows without duplicates, whatever order the entries are in; an index beyond the shape is refused."""
+    _check_kind(name, block.dtype)
+    if block.ndim != 2:
+        return block
+    _check_indices(name, block)
+    rows = block.tocsr()
+    if not _is_canonical(rows):
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows.astype(np.float64) if rows.dtype.kind == "f" and rows.dtype.itemsize > 8 else rows
+
+
+def _check_indices(name: str, block: Any) -> None:
+    """scipy trusts its indices, and writes outside of its memory where they are wrong."""
+    sides: list[tuple[Any, int]] = []
+    if block.format in ("csr", "csc", "bsr"):
+        down, across = (1, 0) if block.format == "csc" else (0, 1)
+        shape = [n // b for n, b in zip(block.shape, getattr(block, "blocksize", (1, 1)), strict=True)]
+        starts, indices = np.asarray(block.indptr), np.asarray(block.indices)
+        if (
+            len(starts) != shape[down] + 1
+            or starts[0] != 0
+            or (np.diff(starts) < 0).any()
+            or starts[-1] > min(len(indices), len(block.data))
+        ):
+            raise DataError(f"view {name!r} is a damaged {block.format} matrix: its indptr does not fit its entries.")
+        sides = [(indices[: starts[-1]], shape[across])]
+    elif block.format == "coo":
+        if len({len(part) for part in (*block.coords, block.data)}) > 1:
+            raise DataError(f"view {name!r} is a damaged coo matrix: its rows, columns and entries differ in number.")
+        sides = list(zip(block.coords, block.shape, strict=True))
+    for indices, n in sides:
+        if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < n:
+            raise DataError(
+                f"view {name!r} is a damaged {block.format} matrix: it has entries at {indices.min()} ... "
+                f"{indices.max()} of {n} places."
+            )
+
+
+def _is_canonical(rows: Any) -> bool:
+    """Whether indices ascend in every row; looked up here, since scipy's own answer may be a stale note."""
+    steps = np.diff(rows.indices[: rows.indptr[-1]])
+    row_starts = rows.indptr[1:-1]
+    row_starts = row_starts[(row_starts > 0) & (row_starts < rows.indptr[-1])]
+    inside = np.ones(len(steps), dtype=bool)
+    inside[row_starts - 1] = False
+    return bool((steps[inside] > 0).all())
+
+
+def _tensor_block(name: str, block: Tensor) -> Tensor:
+    if block.layout != torch.strided:
+        raise DataError(
+            f"view {name!r} is a sparse torch tensor ({block.layout}): give it dense, .to_dense(), or as a "
+            "scipy.sparse matrix, which stays sparse."
+        )
+    if block.is_quantized or block.is_meta:
+        kind = "quantised, which kernels do not compute with" if block.is_quantized else "on the meta device"
+        raise DataError(f"view {name!r} is a torch tensor that is {kind}: give its numbers, in floating point.")
+    if block.is_nested:
+        raise DataError(f"view {name!r} is a nested torch tensor: give one row of equal length per sample.")
+    try:
+        _check_kind(name, numpy_dtype(block.dtype))
+    except TypeError:
+        raise DataError(f"view {name!r} must hold real numbers, but its dtype is {block.dtype}.") from None
+    return block.detach().resolve_neg()
+
+
+def _check_kind(name: str, dtype: np.dtype) -> None:
+    if dtype.names is not None:
+        raise DataError(
+            f"view {name!r} is a structured array with the fields {', '.join(dtype.names)}: give one 2-D array of "
+            "numbers, for instance by numpy.lib.recfunctions.structured_to_unstructured."
+        )
+    if dtype.kind not in "fiub":
+        raise DataError(f"view {name!r} must hold real numbers, but its dtype is {dtype}.")
+
+
+def _not_finite(block: Any) -> np.ndarray:
+    """Rows and columns of the entries that are NaN or infinite: (n_bad, 2)."""
+    if isinstance(block, Tensor):
+        return torch.argwhere(~block.isfinite()).cpu().numpy()
+    values = block.data if sparse.issparse(block) else block
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return np.empty((0, 2), dtype=int)
+    if sparse.issparse(block):
+        block = block.tocoo()
+        return np.column_stack(block.coords)[~np.isfinite(block.data)]
+    return np.argwhere(~np.isfinite(block))

@@ -1,0 +1,169 @@
+"""Parameters that cannot be are refused by name, with what was given; those that can be said shorter, work."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_html_repr
+
+import gramless as gl
+from gramless.kernels import Gaussian
+
+SMALL = {"hidden": (2,), "learning": None, "random_state": 0}
+NETWORK = gl.DeepKernelNetwork("linear", **SMALL)
+ESTIMATORS = {
+    "kernel network": NETWORK,
+    "map network": gl.DeepMapNetwork(NETWORK, 4, random_state=0),
+    "kernel classifier": gl.DeepKernelClassifier("linear", **SMALL),
+    "map classifier": gl.DeepMapClassifier("linear", n_landmarks=4, **SMALL),
+}
+EVERYWHERE = {
+    "device": ["gpu", "meta", "mps", 5, None, "cuda:x"],
+    "views": [5, "a", [1]],
+    "memory_budget": [0, -1, 1.5, float("nan"), "much", "9" * 400 + "GB"],
+    "random_state": ["seed", -1, 0.5],
+}
+NETWORKS = {
+    "kernels": [None, 5, [None], {"view0": None}, float("nan")],
+    "hidden": [5, None, (0,), (1.5,), "80", (None,)],
+    "activation": [None, 5, (-1.0,), "relu"],
+    "weights": [None, "ones", 5, ("x",), (np.ones((9, 9)),)],
+    "learning": ["deep", 5, True],
+    "hidden_gain": [0, -1.0, float("inf"), (2.0, 1.0), (1.0,), "low", None],
+    "output_gain": [0, float("nan"), (1.0, 2.0), None, 10**400],
+    "normalize": ["yes", None, 2],
+}
+MAPS = {
+    "n_landmarks": [0, -3, 1.5, float("nan"), "many", None],
+    "landmarks": ["best", 5, None, [0.5], [99], [-1]],
+    "n_components": [0, 1.5, "all", float("nan")],
+    "tuning": ["magic", 5],
+    "precision": ["float8", None],
+}
+HEADS = {"C": [0, -1.0, float("nan"), -float("inf"), "1", None], "class_weight": ["fair", 5, {0: -1.0}, {0: "x"}]}
+OWN = {
+    "kernel network": EVERYWHERE | NETWORKS,
+    "map network": EVERYWHERE
+    | MAPS
+    | {
+        "kernel": [5, "linear", object()],
+        "hidden_components": [0, 1.5, (1.5,), "x"],
+        "input_maps": ["best", 5],
+        "evaluation": ["fast", None],
+    },
+    "kernel classifier": EVERYWHERE | NETWORKS | HEADS,
+    "map classifier": EVERYWHERE
+    | NETWORKS
+    | MAPS
+    | HEADS
+    | {"head": ["logistic", None], "top_k": [0, 1.5], "recall_weight": [0.0, "best"], "threshold": ["best", 0.5]}
+    | {"max_iter": [0, 1.5, 10**30], "scratch": [5]},
+}
+CASES = [
+    pytest.param(which, name, value, id=f"{which}-{name}-{value!s:.12}")
+    for which, parameters in OWN.items()
+    for name, values in parameters.items()
+    for value in values
+]
+
+
+@pytest.fixture
+def data(rng):
+    return rng.random((10, 3)), np.arange(10) % 2
+
+
+@pytest.mark.parametrize(("which", "name", "value"), CASES)
+def test_what_cannot_be_is_a_value_error_that_says_what_was_given(which, name, value, data):
+    estimator = clone(ESTIMATORS[which]).set_params(**{name: value})
+    with pytest.raises(ValueError, match=r"."):
+        estimator.fit(*data)
+    assert not hasattr(estimator, "kernel_")
+    assert "<style>" in estimator_html_repr(estimator)
+
+
+def test_the_message_names_the_parameter_the_estimator_and_the_value(data):
+    with pytest.raises(ValueError, match=r"'n_components' parameter of DeepMapClassifier must be .* Got 1\.5 instead"):
+        clone(ESTIMATORS["map classifier"]).set_params(n_components=1.5).fit(*data)
+    with pytest.raises(
+        ValueError, match=r"'hidden' parameter of DeepKernelNetwork must be a sequence .* Got 5 instead"
+    ):
+        clone(NETWORK).set_params(hidden=5).fit(*data)
+
+
+def test_a_gpu_that_is_not_there_is_missed_in_words(data, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    for estimator in ESTIMATORS.values():
+        with pytest.raises(ValueError, match=r"device='cuda', but PyTorch finds no CUDA device here. Give 'cpu'"):
+            clone(estimator).set_params(device="cuda").fit(*data)
+
+
+@pytest.mark.parametrize("kernels", [Gaussian(), "gaussian", {"view0": Gaussian()}, {"view0": "gaussian"}], ids=str)
+def test_one_kernel_needs_no_list(kernels, data):
+    X, _ = data
+    alone, listed = (clone(NETWORK).set_params(kernels=k, normalize=False).fit(X) for k in (kernels, [Gaussian()]))
+    np.testing.assert_array_equal(alone.kernel_(X), listed.kernel_(X))
+
+
+@pytest.mark.parametrize("kernels", ["typo", None, 5, ["typo"], {"a": "typo"}, object()], ids=str)
+def test_a_wrong_kernel_can_still_be_looked_at(kernels):
+    for estimator in (gl.DeepKernelNetwork(kernels), gl.DeepMapClassifier(kernels), gl.DeepKernelClassifier(kernels)):
+        assert "<style>" in estimator_html_repr(estimator)
+        assert not estimator.__sklearn_tags__().input_tags.positive_only
+
+
+def test_units_beyond_the_memory_budget_are_refused_before_they_are_made(data):
+    with pytest.raises(gl.MemoryBudgetError, match=r"hidden=\(10000000000,\)"):
+        clone(NETWORK).set_params(hidden=(10**10,)).fit(*data)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"C": float("nan")},
+        {"step_size": 0.0},
+        {"evaluate_every": 0},
+        {"gap": -1.0},
+        {"n_steps": 1.5},
+        {"patience": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [gl.Supervised, gl.SemiSupervised])
+def test_settings_of_learning_that_cannot_be(kind, wrong):
+    with pytest.raises(ValueError, match=rf"'{next(iter(wrong))}' parameter of {kind.__name__}"):
+        kind(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"n_neighbours": 0}, {"strength": -0.5}, {"strength": float("nan")}], ids=str)
+def test_graphs_that_cannot_be(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        gl.SemiSupervised(**wrong)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", 1] * 5,
+        ["a", None] * 5,
+        np.array(["a", 1] * 5, dtype=object),
+        np.zeros(10, dtype=[("p", "f8")]),
+        np.ma.masked_array(np.arange(10) % 2, mask=np.arange(10) == 3),
+        np.arange(10) * 1j,
+    ],
+    ids=["list", "None", "objects", "structured", "masked", "complex"],
+)
+@pytest.mark.parametrize("which", ["kernel classifier", "map classifier"])
+def test_labels_of_no_one_kind_are_refused_in_words(which, y, data):
+    with pytest.raises(gl.DataError, match=r"y (mixes|is)"):
+        clone(ESTIMATORS[which]).fit(data[0], y)
+
+
+@pytest.mark.parametrize("C", [1e300, float("inf")])
+def test_a_hard_margin_ends_where_there_is_none(C, data, monkeypatch):
+    """Two equal samples of different classes: LIBSVM goes on for ever unless it is told to stop."""
+    X, y = data
+    X[1] = X[0]
+    monkeypatch.setattr("gramless.heads.svm.MOST_STEPS", 10_000)
+    with pytest.warns(ConvergenceWarning):
+        classifier = clone(ESTIMATORS["kernel classifier"]).set_params(C=C).fit(X, y)
+    assert np.isfinite(classifier.decision_function(X)).all()
