@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test fuzz lint bench readme clean
+.PHONY: demo test fuzz lint bench readme constraints clean
 
 demo: $(STAMP)
 	$(BIN)/gramless demo
@@ -29,6 +29,16 @@ bench: $(STAMP)
 # The results table and the picture of README.md, measured anew.
 readme: $(STAMP)
 	$(BIN)/python benchmarks/readme.py
+
+# What a fresh environment holds becomes constraints.txt. Versions that it lists stay: delete a line, or all but torch's,
+# to have newer ones. Packages of CUDA are left out, as they come with another build of the same torch.
+constraints:
+	fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && \
+	$(PYTHON) -m venv "$$fresh/venv" && \
+	"$$fresh/venv/bin/python" -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev]' && \
+	"$$fresh/venv/bin/python" -m pip list --disable-pip-version-check --format freeze --exclude gramless --exclude pip > "$$fresh/list" && \
+	{ grep '^#' constraints.txt; sed -E '/^(nvidia|cuda)-/d; s/\+.*//' "$$fresh/list" | LC_ALL=C sort --ignore-case --field-separator== --key=1,1; } > "$$fresh/new" && \
+	cp "$$fresh/new" constraints.txt
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -149,6 +149,18 @@ def test_an_interrupted_fit_continues_to_the_same_model(fitted, scenes, tmp_path
     assert len(steps) - n_continued == n_continued + INTERRUPTED_STEP - 1  # afresh, from the first step
 
 
+def test_a_damaged_checkpoint_is_put_aside(fitted, scenes, tmp_path, steps):
+    cache = scenes.cache(tmp_path / "cache")
+    with pytest.raises(KeyboardInterrupt):
+        fit_annotator(scenes.train, VIEWS, cache=cache)
+    (checkpoint,) = checkpoints(tmp_path / "cache")
+    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
+    with pytest.warns(UserWarning, match="learning begins anew"):
+        again = fit_annotator(scenes.train, VIEWS, cache=cache)
+    assert bits(again.annotator, tmp_path) == bits(fitted.annotator, tmp_path)
+    assert checkpoint.with_suffix(".old").exists()
+
+
 def test_what_was_learned_is_kept_until_it_is_to_be_forgotten(fitted, scenes, tmp_path, monkeypatch):
     """Interrupted on the way from learning to a file, the next fit has nothing left to learn."""
     cache = scenes.cache(tmp_path / "cache")

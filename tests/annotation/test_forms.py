@@ -127,3 +127,12 @@ def test_table_takes_no_keyword_or_name_for_markup():
     text = shown(annotation_table([annotation("[bold]a.jpg", "[red]x[/red]", "[/]")]))
     for part in ("[bold]a.jpg", "[red]x[/red] 0.90", "[/] 0.80"):
         assert part in text
+
+
+def test_what_a_terminal_would_obey_is_shown_escaped():
+    table = shown(annotation_table([annotation("\x1b[2Ja\n\x9b1m\u202e.jpg", "\x1b]0;cat\x07")]))
+    assert "\\x1b[2Ja\\n\\x9b1m\\u202e.jpg" in table
+    assert "\\x1b]0;cat\\x07 0.90" in table
+    written = as_json([annotation("\x1b\x9b\u202e é.jpg", "cat")], {}).decode()
+    assert "\\u001b\\u009b\\u202e é.jpg" in written
+    assert json.loads(written)[0]["file"] == "\x1b\x9b\u202e é.jpg"

@@ -213,9 +213,24 @@ def test_what_cannot_be_understood_is_left_alone_and_spoils_no_other(tmp_path, c
         add_to_sidecar(sidecar, ["cat"])
 
 
+def test_what_is_no_ordinary_file_is_left_alone(tmp_path):
+    os.mkfifo(tmp_path / "fifo.jpg.xmp")
+    (tmp_path / "endless.jpg.xmp").symlink_to("/dev/zero")
+    with open(tmp_path / "long.jpg.xmp", "wb") as file:
+        file.truncate(10**11)
+    names = ("fifo", "endless", "long", "good")
+    problems = write_sidecars([annotation(tmp_path / f"{name}.jpg", "cat") for name in names])
+    assert [problem.reason.partition(",")[0] for problem in problems] == [
+        "is a fifo",
+        "is a device",
+        "is larger than 10 MB",
+    ]
+    assert entries_of((tmp_path / "good.jpg.xmp").read_bytes()) == ["cat"]
+
+
 def test_a_place_that_cannot_be_written_is_a_problem(tmp_path):
     (tmp_path / "a.jpg.xmp").mkdir()
     problems = write_sidecars([annotation(tmp_path / "a.jpg", "cat"), annotation(tmp_path / "gone" / "b.jpg", "cat")])
     assert [problem.path.name for problem in problems] == ["a.jpg.xmp", "b.jpg.xmp"]
-    assert "Is a directory" in problems[0].reason
+    assert problems[0].reason.startswith("is a folder, so it is left alone.")
     assert "No such file" in problems[1].reason

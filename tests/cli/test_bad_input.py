@@ -149,6 +149,38 @@ def test_bytes_that_are_no_text_in_a_file_name(model, photos):
     assert "caf�.jpg" in done.stdout
 
 
+def test_what_is_no_ordinary_file_is_told_and_skipped(model, photos):
+    os.mkfifo(photos / "a.png")
+    (photos / "b.png").symlink_to("/dev/zero")
+    os.mkfifo(photos / "scene-0000.jpg.xmp")
+    done = call("annotate", "predict", model, photos, "--to", "xmp")
+    assert done.exit_code == 0, done.output
+    assert "  a.png: is a fifo, not an ordinary file\n" in done.stderr
+    assert "  b.png: is a device, not an ordinary file\n" in done.stderr
+    assert "scene-0000.jpg.xmp: is a fifo, not an ordinary file, so it is left alone" in done.stderr
+    assert "4 pictures have their keywords" in done.stdout
+
+
+def test_escape_sequences_in_names_are_shown_and_not_obeyed(model, photos):
+    shutil.copy(photos / "scene-0000.jpg", photos / "\x1b[31mred\n.jpg")
+    (photos / "\x1b]0;title\x07.png").write_text("no picture")
+    done = call("annotate", "predict", model, photos)
+    assert done.exit_code == 0, done.output
+    assert "\\x1b[31mred\\n.jpg" in done.stdout
+    assert "  \\x1b]0;title\\x07.png: is no picture" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    done = call("annotate", "predict", model, photos / "\x1b[31mgone.jpg")
+    assert done.exit_code == 1
+    assert "\\x1b[31mgone.jpg" in done.stderr
+
+
+def test_a_keyword_file_that_never_ends(photos, tmp_path, monkeypatch):
+    monkeypatch.setattr("gramless.datasets.text_files.MOST_BYTES", 10**6)
+    done = fit(photos, tmp_path / "m", "--keywords", "/dev/zero")
+    assert done.exit_code == 1
+    assert "/dev/zero has more than 1,000,000 bytes" in done.stderr
+
+
 def test_a_keyword_with_one_example_is_learned_and_said_to_be_rare(album, tmp_path):
     add_keywords(album, ["scene-0003.jpg", "once"])
     done = fit(album, tmp_path / "m", "--keywords", album / "keywords.csv")

@@ -151,9 +151,9 @@ def test_a_file_without_permission_is_explained(tmp_path, monkeypatch):
     path = tmp_path / "keywords.csv"
     path.write_text("a.jpg,cat\n")
 
-    def refuse(self):
+    def refuse(self, mode):
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)  # the real thing cannot be shown to an administrator
+    monkeypatch.setattr("pathlib.Path.open", refuse)  # the real thing cannot be shown to an administrator
     with pytest.raises(DataError, match="no permission"):
         read_keyword_file(path)

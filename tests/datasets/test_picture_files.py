@@ -8,7 +8,7 @@ from PIL import Image
 
 from gramless.datasets import find_pictures
 from gramless.errors import DataError
-from gramless.features.pictures import FORMATS
+from gramless.features.decoding import FORMATS
 from tests.datasets.pictures import put
 
 

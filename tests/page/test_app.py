@@ -120,7 +120,7 @@ def test_the_model_and_its_limits_are_told():
     reply = client_of(ColourModel(), Limits(picture_bytes=7, pictures=3, request_bytes=50)).get("/model").json()
     assert reply == {
         "keywords": ["red", "green", "blue"],
-        "limits": {"picture_bytes": 7, "pictures": 3, "request_bytes": 50},
+        "limits": {"picture_bytes": 7, "pictures": 3, "request_bytes": 50, "requests": 16},
     }
 
 

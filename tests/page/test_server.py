@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
@@ -17,13 +20,17 @@ import uvicorn
 
 from gramless.packages import MissingPackageError
 from gramless.page import ServeError, serve
+from tests.page.apart import run_apart
 from tests.page.stand_in import RED, ColourModel
 
 
 @contextmanager
-def serving(arguments: str) -> Iterator[tuple[subprocess.Popen, str]]:
-    """A process that runs serve(ColourModel(), arguments), and the address that it printed."""
-    program = f"from gramless.page import serve; from tests.page.stand_in import *; serve(ColourModel(), {arguments})"
+def serving(arguments: str, before: str = "") -> Iterator[tuple[subprocess.Popen, str]]:
+    """A process that runs serve(model, arguments), and the address that it printed; `before` is done first."""
+    program = (
+        "from gramless.page import deadlines, serve\nfrom tests.page.stand_in import *\n"
+        f"model = ColourModel()\n{before}\nserve(model, {arguments})"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
@@ -54,6 +61,86 @@ def test_it_prints_where_it_is_serves_and_stops_at_ctrl_c():
     assert err == ""
 
 
+UNFINISHED_HEAD = b"POST /annotate HTTP/1.1\r\nHost: localhost\r\n"
+UNFINISHED_BODY = UNFINISHED_HEAD + b"Content-Length: 900\r\nContent-Type: multipart/form-data; boundary=x\r\n\r\n--x"
+
+
+@pytest.mark.parametrize("begun", [b"", UNFINISHED_HEAD, UNFINISHED_BODY], ids=["nothing", "head", "body"])
+def test_requests_that_never_end_are_given_up_and_the_others_answered(begun):
+    quickly = "deadlines.HEAD_SECONDS = deadlines.BODY_SECONDS = 0.5"
+    with serving("port=0", quickly) as (_, address), ExitStack() as held:
+        place = ("127.0.0.1", int(address.rpartition(":")[2]))
+        unfinished = [held.enter_context(socket.create_connection(place, timeout=60)) for _ in range(50)]
+        for connection in unfinished:
+            connection.sendall(begun)
+        reply = httpx.post(f"{address}/annotate", files={"p": ("r.jpg", RED)}, trust_env=False, timeout=60)
+        assert reply.json()["pictures"][0]["keywords"][0]["keyword"] == "red"
+        for connection in unfinished:
+            assert connection.recv(1000).startswith(b"HTTP/1.1 408 ")
+            assert connection.recv(1000) == b""
+
+
+def test_a_body_that_comes_slowly_is_taken_and_keeps_its_connection():
+    """More than the deadline in all, but always enough in a second."""
+    body = b'--x\r\nContent-Disposition: form-data; name="p"; filename="r.jpg"\r\n\r\n' + RED + b"\r\n--x--\r\n"
+    slowly = "deadlines.BODY_SECONDS = 0.5; deadlines.BODY_BYTES_PER_SECOND = 100"
+    head = b"POST /annotate HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    with serving("port=0", slowly) as (_, address):
+        place = ("127.0.0.1", int(address.rpartition(":")[2]))
+        with socket.create_connection(place, timeout=60) as connection:
+            for _ in range(2):
+                connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body))
+                for start in range(0, len(body), 300):
+                    connection.sendall(body[start : start + 300])
+                    time.sleep(0.3)
+                reply = b""
+                while b"red" not in reply:
+                    piece = connection.recv(10_000)
+                    assert piece
+                    reply += piece
+                assert reply.startswith(b"HTTP/1.1 200 ")
+                while not reply.endswith(b"]}]}"):
+                    reply += connection.recv(10_000)
+
+
+def test_two_hundred_at_once_are_all_answered():
+    async def ask(address: str) -> list[httpx.Response]:
+        many = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=120, limits=many) as client:
+            return await asyncio.gather(*(client.post("/annotate", files={"p": ("r.jpg", RED)}) for _ in range(200)))
+
+    with serving("port=0") as (_, address):
+        assert [reply.status_code for reply in run_apart(ask(address))] == [200] * 200
+
+
+def test_ctrl_c_does_not_wait_for_the_model_and_leaves_no_traceback():
+    with serving("port=0", "model.gate.clear()") as (process, address), ThreadPoolExecutor(1) as people:
+        asked = people.submit(httpx.post, f"{address}/annotate", files={"p": ("r", RED)}, trust_env=False, timeout=60)
+        place = ("127.0.0.1", int(address.rpartition(":")[2]))
+        with socket.create_connection(place) as stalled:
+            stalled.sendall(UNFINISHED_BODY)
+            time.sleep(1)  # for the requests to arrive
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        assert asked.result().status_code == 503  # the model answers only after 30 seconds
+    assert (process.returncode, out.strip(), err) == (0, "Stopped.", "")
+
+
+@pytest.mark.parametrize("host", ["", " "])
+def test_an_empty_host_is_refused(host):
+    with pytest.raises(ServeError, match=r"--host is empty"):
+        serve(ColourModel(), host=host, port=0)
+
+
+def test_a_network_gets_a_token_and_nothing_is_answered_without():
+    with serving("host='0.0.0.0', port=0") as (_, link):
+        address, _, token = link.partition("/?token=")
+        assert len(token) > 30
+        assert httpx.get(f"{address}/model", trust_env=False, timeout=30).status_code == 401
+        bearer = {"authorization": f"Bearer {token}"}
+        assert httpx.get(f"{address}/model", trust_env=False, timeout=30, headers=bearer).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("host", "address", "warns"),
     [("127.0.0.1", "127.0.0.1", False), ("localhost", "127.0.0.1", False), ("0.0.0.0", "localhost", True)],
@@ -66,7 +153,7 @@ def test_the_network_is_let_in_only_with_a_warning(host, address, warns, monkeyp
     assert listener.fileno() == -1  # the port is free again
     out, err = capsys.readouterr()
     assert f"http://{address}:" in out
-    assert ("anybody" in err) == warns
+    assert ("anybody" in err) == ("?token=" in out) == warns
     (hosts,) = [m.kwargs["allowed_hosts"] for m in config.app.user_middleware if "allowed_hosts" in m.kwargs]
     assert ("*" in hosts) == warns
 

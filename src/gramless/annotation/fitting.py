@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from gramless.annotation.album import Album
 from gramless.annotation.annotator import Annotator
 from gramless.datasets import AnnotatedPictures, Problem
-from gramless.errors import DataError
+from gramless.errors import DataError, FileFormatError
 from gramless.estimators import DeepMapClassifier
 from gramless.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures, make_thumbnail
 from gramless.learning import Supervised
@@ -70,7 +71,7 @@ def fit_annotator(
     tell("learning keywords")
     run = _run(readable, described.views, seed)
     checkpoint = None if cache is None else cache.folder / f"learning-{run}.checkpoint"
-    classifier = learn_keywords(described.views, readable.labels, n_landmarks, seed, checkpoint)
+    classifier = _learned(described.views, readable.labels, n_landmarks, seed, checkpoint)
     phi = np.asarray(classifier.map_network_.transform(described.views))
     album = Album.of(readable.names, readable.labels, phi, thumbnails)
     return FittedAnnotator(Annotator(features, classifier, readable.keywords, album), tuple(problems), checkpoint)
@@ -104,6 +105,21 @@ def learn_keywords(
         random_state=seed,
     ).fit(views, labels)
     return classifier.set_params(learning=learning.without_checkpoint())
+
+
+def _learned(
+    views: Views, labels: np.ndarray, n_landmarks: int, seed: int, checkpoint: Path | None
+) -> DeepMapClassifier:
+    """What `learn_keywords` gives; a damaged checkpoint is put aside as the rest of a damaged cache is."""
+    try:
+        return learn_keywords(views, labels, n_landmarks, seed, checkpoint)
+    except FileFormatError as error:
+        if checkpoint is None:
+            raise
+        old = checkpoint.with_suffix(".old")
+        checkpoint.replace(old)
+        warnings.warn(f"{error} It is now {old}, and learning begins anew.", stacklevel=3)
+        return learn_keywords(views, labels, n_landmarks, seed, checkpoint)
 
 
 def _run(pictures: AnnotatedPictures, views: Views, seed: int) -> str:

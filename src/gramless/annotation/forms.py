@@ -13,6 +13,7 @@ from rich.text import Text
 
 from gramless.annotation.suggestions import Annotation
 from gramless.errors import DataError
+from gramless.printable import COMMANDS, printable
 
 SEPARATORS = (";", "|")  # between the keywords of one cell, for whoever reads the file back
 FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width
@@ -24,7 +25,7 @@ def annotation_table(annotations: Sequence[Annotation]) -> Table:
     table.add_column("picture", overflow="fold")
     table.add_column("keywords and scores", overflow="fold")
     for annotation in annotations:
-        table.add_row(Text(annotation.name), _scored(annotation))
+        table.add_row(Text(printable(annotation.name)), _scored(annotation))
     return table
 
 
@@ -69,13 +70,15 @@ def as_json(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) ->
         for annotation in annotations
     ]
     entries += [{"file": name, "error": reason} for name, reason in unreadable.items()]
-    return _encoded(json.dumps(entries, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    text = json.dumps(entries, ensure_ascii=False, allow_nan=False, indent=1)
+    lines = (COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n"))
+    return _encoded("\n".join(lines) + "\n")
 
 
 def _scored(annotation: Annotation) -> Text:
     text = Text()
     for suggestion in annotation.suggestions:
-        text.append(", " if text else "").append(suggestion.keyword)
+        text.append(", " if text else "").append(printable(suggestion.keyword))
         text.append(f" {suggestion.score:.2f}", style="dim")
     return text or Text("none", style="dim")
 

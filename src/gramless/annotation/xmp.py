@@ -22,6 +22,7 @@ from xml.parsers import expat
 from gramless.annotation.suggestions import Annotation
 from gramless.atomic import write_atomically
 from gramless.errors import FileFormatError
+from gramless.ordinary import OddFileError, open_ordinary
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
@@ -47,6 +48,7 @@ EMPTY = f"""<?xml version="1.0" encoding="UTF-8"?>
 """.encode()
 CONTROL = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 forbids or advises against (section 2.2)."""
+MOST_BYTES = 10**7  # of a sidecar; those of photo managers have thousands
 DEEPEST = 100  # levels of nesting; real sidecars have ten or so
 
 
@@ -90,10 +92,20 @@ def add_to_sidecar(sidecar: Path, keywords: Sequence[str]) -> None:
 
     A file that is there and cannot be understood is left alone: SidecarError.
     """
-    before = sidecar.read_bytes() if sidecar.exists() else EMPTY
+    before = _read(sidecar)
     after = merge_keywords(before, keywords)
     if after != before:
         write_atomically(sidecar, lambda file: file.write(after))
+
+
+def _read(sidecar: Path) -> bytes:
+    try:
+        with open_ordinary(sidecar, MOST_BYTES) as file:
+            return file.read()
+    except FileNotFoundError:
+        return EMPTY
+    except (OddFileError, IsADirectoryError) as error:
+        raise _left_alone(str(error.strerror)) from error
 
 
 def merge_keywords(packet: bytes, keywords: Sequence[str]) -> bytes:

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from gramless.datasets import Problem
 from gramless.errors import GramlessError
+from gramless.printable import printable
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 MOST_LISTED = 50
@@ -57,7 +58,7 @@ def explained(error: OSError) -> str:
 
 def say(message: str) -> None:
     """One line on stderr."""
-    typer.echo(" ".join(message.split()), err=True)
+    typer.echo(printable(" ".join(message.split())), err=True)
 
 
 def stop(message: str, code: int = FAILED) -> NoReturn:
@@ -77,7 +78,7 @@ def list_problems(title: str, problems: Sequence[Problem]) -> None:
         return
     say(f"{title} ({len(problems):,}):")
     for name, reason in problems[:MOST_LISTED]:
-        typer.echo(f"  {name}: {reason}", err=True)
+        typer.echo(f"  {printable(name)}: {printable(reason)}", err=True)
     if len(problems) > MOST_LISTED:
         typer.echo(f"  and {len(problems) - MOST_LISTED:,} more", err=True)
 

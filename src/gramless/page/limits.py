@@ -9,11 +9,12 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken: bytes of one picture, pictures of one request, bytes of its whole body."""
+    """The most that is taken: bytes of one picture, pictures and bytes of one request, requests in memory at once."""
 
     picture_bytes: int = 25 * MEGABYTE
     pictures: int = 32
     request_bytes: int = 100 * MEGABYTE
+    requests: int = 16
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import HTTPException, Request
 from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-FORBIDDEN = 403
+FORBIDDEN, STOPPING = 403, 503
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 HEADERS = {
@@ -24,18 +27,29 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware that puts HEADERS on every response, those of refusals included."""
+    """ASGI middleware that puts HEADERS on every response, those of refusals included.
+
+    A request that the end of the server cancels is told so: a traceback would be all that the terminal gets.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
+                begun = True
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:
+            if not begun:
+                await JSONResponse({"detail": "The server stops."}, STOPPING)(scope, receive, send_with_headers)
 
 
 async def refuse_foreign_origin(request: Request) -> None:

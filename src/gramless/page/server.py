@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import logging
+import secrets
 import socket
 import sys
 from contextlib import suppress
@@ -14,9 +16,7 @@ from gramless.page.limits import LIMITS, Limits
 from gramless.page.model import PageModel
 
 HIGHEST_PORT = 65535
-MOST_CONNECTIONS = 32
-"""With these and the limit of one request the memory is bounded; a browser opens six."""
-SECONDS_TO_FINISH = 5
+SECONDS_TO_FINISH = 3  # what is being answered at Ctrl-C
 
 
 class ServeError(GramlessError):
@@ -30,17 +30,21 @@ def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, limits: L
     import uvicorn
 
     from gramless.page.app import make_app
+    from gramless.page.deadlines import PunctualProtocol
     from gramless.page.security import LOCAL_HOSTS
 
     with _listen(host, port) as listener:
         address, port = listener.getsockname()[:2]
         is_local = ip_address(address).is_loopback
-        app = make_app(model, limits, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",))
-        print(f"The page is at {_url(address, port)} (Ctrl-C stops it)", flush=True)
+        token = None if is_local else secrets.token_urlsafe()
+        app = make_app(model, limits, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token)
+        link = _url(address, port) if token is None else f"{_url(address, port)}/?token={token}"
+        print(f"The page is at {link} (Ctrl-C stops it)", flush=True)
         if not is_local:
             print(
-                f"Warning: anybody who can reach {address} over the network can send pictures and see the keywords and "
-                "thumbnails of the training pictures. Leave --host away to serve this machine only.",
+                f"Warning: anybody who has this link and can reach {address} over the network can send pictures and "
+                "see the keywords and thumbnails of the training pictures; it is sent unencrypted. Leave --host away "
+                "to serve this machine only.",
                 file=sys.stderr,
                 flush=True,
             )
@@ -51,15 +55,25 @@ def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, limits: L
             proxy_headers=False,
             lifespan="off",
             ws="none",
-            limit_concurrency=MOST_CONNECTIONS,
+            http=PunctualProtocol,
             timeout_graceful_shutdown=SECONDS_TO_FINISH,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once the last answer was sent
             uvicorn.Server(config).run(sockets=[listener])
     print("Stopped.", flush=True)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """At Ctrl-C, that unfinished answers are given up is no error."""
+    return not record.getMessage().endswith("timeout graceful shutdown exceeded")
+
+
 def _listen(host: str, port: int) -> socket.socket:
+    if not host.strip():
+        raise ServeError(
+            "--host is empty. Give an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all that it has."
+        )
     if not 0 <= port <= HIGHEST_PORT:
         raise ServeError(f"there is no port {port}: give a number from 1 to {HIGHEST_PORT}, or 0 for any that is free.")
     try:

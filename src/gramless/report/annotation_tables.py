@@ -14,6 +14,7 @@ from rich.text import Text
 from gramless.annotation import Annotator, Judgement
 from gramless.dkn import DeepKernel
 from gramless.estimators.operating_points import OperatingPoint, best_recall_weight
+from gramless.printable import printable
 from gramless.report.learned_weights import shares_by
 
 RARE = 5  # a keyword with fewer examples is seldom found
@@ -59,7 +60,7 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, Text(value))
+        table.add_row(name, Text(printable(value)))
     return table
 
 
@@ -97,7 +98,7 @@ def keyword_columns(annotator: Annotator) -> Group:
     """Every keyword with its number of examples, the most frequent first."""
     counts = annotator.album.labels.sum(0, dtype=np.int64)
     order = np.argsort(-counts, kind="stable")
-    cells = [Text(f"{annotator.keywords[j]} {counts[j]}") for j in order]
+    cells = [Text(printable(f"{annotator.keywords[j]} {counts[j]}")) for j in order]
     return Group(Text("Keywords and their numbers of examples", style="bold"), Columns(cells, padding=(0, 3)))
 
 
