@@ -104,7 +104,7 @@ def test_one_kernel_needs_no_list(kernels, data):
     np.testing.assert_array_equal(alone.kernel_(X), listed.kernel_(X))
 
 
-@pytest.mark.parametrize("kernels", ["typo", None, 5, ["typo"], {"a": "typo"}, object()], ids=str)
+@pytest.mark.parametrize("kernels", ["typo", None, 5, ["typo"], {"a": "typo"}, object()])
 def test_a_wrong_kernel_can_still_be_looked_at(kernels):
     for estimator in (gl.DeepKernelNetwork(kernels), gl.DeepMapClassifier(kernels), gl.DeepKernelClassifier(kernels)):
         assert "<style>" in estimator_html_repr(estimator)
