@@ -67,7 +67,7 @@ PLACE: Constraints = {
 """Of every estimator: how one array is cut into views, and where and within what it computes."""
 
 
-def check_arguments(function: str, constraints: Constraints, **given: Any) -> None:
+def check_arguments(function: str, constraints: Constraints, /, **given: Any) -> None:
     """Refuse the first argument of a function that its constraints do not allow."""
     validate_parameter_constraints(constraints, given, function)
 
