@@ -50,6 +50,7 @@ class Try:
     name: str
     given: list[Any]
     call: Callable[[], Iterator[Any]]
+    must_answer: bool = False
 
 
 def n_rows(X: Any) -> int:
@@ -304,10 +305,28 @@ def files(rng: Rng, i: int) -> Try:
     return Try("files", f"{which}: {model!r}, {path!r}", [model, path], call)
 
 
+def nothing_wrong(rng: Rng, i: int) -> Try:
+    """Ordinary samples, which must be answered: whoever refuses everything refuses the hostile too."""
+    X, y = ordinary(rng, int(rng.integers(6, 14)))
+    kinds = list(ESTIMATORS)
+    kind, own = kinds[i % len(kinds)], Custom(lambda x, z: x @ z.T)
+    kernel = [*NAMED.values(), own][i // len(kinds) % (len(NAMED) + 1)]
+
+    def call() -> Iterator[Any]:
+        if kind is gl.DeepMapNetwork:
+            network = gl.DeepKernelNetwork(kernel, (2,), learning=LEARNING, random_state=0)
+            estimator = kind(network, 4, random_state=0)
+        else:
+            estimator = kind(**(ESTIMATORS[kind] | {"kernels": kernel}), random_state=0)
+        yield from answers(estimator.fit(X, y), X)
+
+    return Try("nothing wrong", f"{kind.__name__}, {kernel}", [X, y], call, must_answer=True)
+
+
 KINDS = [
     fit_on_array, use_on_array, fit_on_labels, estimator_parameter, value_parameter, kernel_on_array,
     fit_on_array, use_on_array, estimator_parameter,
-        views_of_array, blocks_of_array, metric, error_measure, files,
+        views_of_array, blocks_of_array, metric, error_measure, files, nothing_wrong,
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ import gramless as gl
 
 LIMIT_S = 120.0  # of one try
 ALLOWED = (ValueError, TypeError, NotFittedError, gl.GramlessError)
-UNWANTED = ("other exception", "not finite", "changed", "hang", "crash")
+UNWANTED = ("other exception", "refused wrongly", "not finite", "changed", "hang", "crash")
 SHOWN = 30  # of what was not as wanted
 
 
@@ -78,8 +78,9 @@ def outcome(tried: Try) -> tuple[str, str]:
             if not is_finite(answer):
                 found, said = "not finite", repr(answer)[:300]
     except ALLOWED as error:
-        found = "refused"
-        said = "" if str(error) else "without a word"
+        found, said = "refused", "" if str(error) else "without a word"
+        if tried.must_answer:
+            found, said = "refused wrongly", f"{type(error).__name__}: {error}"
     except OSError as error:
         found, said = ("refused", "") if tried.what == "files" else ("other exception", repr(error))
     except Exception as error:

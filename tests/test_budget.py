@@ -2,6 +2,7 @@
 
 import psutil
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,9 @@ def test_sizes(text, size):
     assert resolve_budget(text) == size
 
 
-@pytest.mark.parametrize("bad", ["much", "-1", "", 0, -5, "0 MB"])
+@pytest.mark.parametrize(
+    "bad", ["much", "-1", "", 0, -5, "0 MB", "9" * 400 + "GB", float("nan"), float("inf"), torch.zeros(2), b"1"]
+)
 def test_no_sizes(bad):
     with pytest.raises(ValueError, match="memory_budget"):
         resolve_budget(bad)

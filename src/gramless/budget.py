@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import psutil
 
 from gramless.errors import MemoryBudgetError
@@ -24,7 +25,7 @@ def resolve_budget(memory_budget: float | str | None) -> int:
                 f"memory_budget={memory_budget!r} is not a size. Give bytes, or a text such as '256MiB' or '2 GB'."
             )
         memory_budget = float(found[1]) * _UNITS[(found[2] or "").lower()]
-    if not 1 <= memory_budget < 2**63:  # NaN is neither
+    if not (isinstance(memory_budget, (int, float, np.number)) and 1 <= memory_budget < 2**63):  # NaN is neither
         raise ValueError(f"memory_budget must be a positive number of bytes, got {memory_budget!r}.")
     return int(memory_budget)
 

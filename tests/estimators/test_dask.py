@@ -129,7 +129,7 @@ def test_partitions_that_a_dead_client_has_written_are_not_computed_again(
     killed.mkdir()
     for number in (0, 2, 3):
         shutil.copy(whole / f"part-{number:06d}.parquet", killed)
-    (killed / ".part-000004.parquet.x1").write_bytes(b"half a part")
+    (killed / ".gramless-x1").write_bytes(b"half a part")
     for trace in traces.iterdir():
         trace.unlink()
     gl.write_partitions(traced, tmp_path / "killed.parquet")

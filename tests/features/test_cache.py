@@ -1,6 +1,8 @@
 """The cache: what goes in comes out, and nothing that happens to its file stops the work."""
 
 import sqlite3
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -31,6 +33,30 @@ def test_rows_come_back_exactly_after_a_restart(tmp_path, rng):
     assert again.keys() == rows.keys()
     for content, row in rows.items():
         np.testing.assert_array_equal(again[content], row)
+
+
+KILLED = """
+import os, sqlite3, sys
+from pathlib import Path
+from gramless.features.cache import FeatureCache
+connect = sqlite3.connect
+def watched(*arguments, **settings):
+    connection = connect(*arguments, **settings)
+    connection.set_trace_callback(lambda statement: "user_version =" in statement and os.kill(os.getpid(), 9))
+    return connection
+sqlite3.connect = watched
+FeatureCache(Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 there")
+def test_a_cache_that_was_killed_while_it_was_made_is_made_anew(tmp_path):
+    assert subprocess.run([sys.executable, "-c", KILLED, tmp_path], check=False).returncode == -9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        full_cache(tmp_path)
+        assert len(found(FeatureCache(tmp_path))) == 3
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
 def test_another_recipe_is_another_row(tmp_path):

@@ -159,7 +159,7 @@ def test_the_page_names_no_other_place(tmp_path):
 
 def test_an_interrupted_gallery_leaves_the_old_one(tmp_path):
     class Interrupted(type(Path())):
-        def open(self, *args, **kwargs):
+        def __fspath__(self):
             raise KeyboardInterrupt
 
     (tmp_path / "g.html").write_text("before")

@@ -34,8 +34,11 @@ def test_a_network_is_learned_once_and_leaves_no_checkpoint(tmp_path, monkeypatc
     pictures = small_collection()
     first = Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED)
     assert [path.suffix for path in tmp_path.iterdir()] == [".gramless"]
+    (learned,) = tmp_path.iterdir()
+    learned.with_suffix(".checkpoint").write_bytes(b"of a run that was killed as soon as the network was saved")
     monkeypatch.setattr(Laboratory, "_learned", lambda *_: pytest.fail("it is learned already"))
     torch.testing.assert_close(Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED), first)
+    assert list(tmp_path.iterdir()) == [learned]
 
 
 def test_a_checkpoint_of_another_run_is_begun_anew(tmp_path):

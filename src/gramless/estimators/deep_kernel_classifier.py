@@ -12,11 +12,11 @@ import numpy as np
 
 from gramless.blocks import Blocks
 from gramless.budget import require, resolve_budget
-from gramless.constraints import PLACE, POSITIVE, Constraints, Options
+from gramless.constraints import PLACE, Constraints, Options
 from gramless.dkn import DeepKernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
-from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS
+from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
 from gramless.views import Views
@@ -54,7 +54,7 @@ class DeepKernelClassifier(ViewsClassifier):
         NETWORK_CONSTRAINTS
         | HEAD_CONSTRAINTS
         | PLACE
-        | {"C": [POSITIVE, Options(Real, {math.inf})]}  # which leaves no sample on the wrong side
+        | {"C": [PENALTY, Options(Real, {math.inf})]}  # which leaves no sample on the wrong side
     )
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, get_origin, get_type_hints
 
 import numpy as np
 from sklearn.utils import get_tags
@@ -45,9 +45,9 @@ class FittedOnViews:
 def fitted_attributes(cls: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
     """All attributes that fit sets, and what they are; and those that it sets sometimes."""
     ours = [base for base in cls.__mro__ if issubclass(base, FittedOnViews)]
-    declared = {name for base in ours for name in vars(base).get("__annotations__", {}) if name != "sometimes"}
-    hints = get_type_hints(cls)
-    return {name: hints[name] for name in sorted(declared)}, cls.sometimes
+    declared = {name for base in ours for name in vars(base).get("__annotations__", {})}
+    hints = {name: hint for name, hint in get_type_hints(cls).items() if get_origin(hint) is not ClassVar}
+    return {name: hints[name] for name in sorted(declared & hints.keys())}, cls.sometimes
 
 
 def _check_columns(columns: Mapping[str, Any] | None, layout: Layout) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
 from gramless.errors import DataError
+from gramless.estimators.unlabelled import MARK
 from gramless.view_blocks import as_block, dense, refuse_masked
 from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
 
@@ -63,9 +64,13 @@ def as_labels(y: Any) -> Any:
 
 
 def _refuse_mixed(y: Any) -> None:
-    """Numbers and texts together: NumPy would make texts of all, or find no order among them."""
+    """Numbers and texts together: NumPy would make texts of all, or find no order among them.
+
+    The mark of samples without a label may stand among texts.
+    """
     if isinstance(y, (list, tuple)) or getattr(y, "dtype", None) is np.dtype(object):
-        kinds = {type(label) for label in np.asarray(y, dtype=object).ravel().tolist()}
+        labels = np.asarray(y, dtype=object).ravel().tolist()
+        kinds = {type(label) for label in labels if not (isinstance(label, int) and label == MARK)}
         if len(kinds) > 1 and any(issubclass(kind, (str, bytes, type(None))) for kind in kinds):
             names = sorted(kind.__name__ for kind in kinds)
             raise DataError(f"y mixes labels of the types {', '.join(names)}: give texts only, or numbers only.")

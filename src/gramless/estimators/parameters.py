@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from gramless.constraints import (
     ASCENDING,
-    NOT_NEGATIVE,
     POSITIVE,
     WHOLE_NUMBERS,
     Constraints,
+    Interval,
     StrOptions,
     Such,
     is_sequence,
@@ -49,8 +50,14 @@ def needs_nonnegative(kernels: Any) -> bool:
     return any(isinstance(kernel, Kernel) and kernel.domain is Domain.NONNEGATIVE for kernel in named)
 
 
+PENALTY = Interval(Real, 1e-50, 1e50, closed="both")
+"""Times a weight, its square is a number: LIBLINEAR never ends where it is 0 or infinite."""
+
+
 def _weights(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(map(NOT_NEGATIVE.is_satisfied_by, value.values()))
+    return isinstance(value, Mapping) and all(
+        PENALTY.is_satisfied_by(weight) or (isinstance(weight, Real) and weight == 0) for weight in value.values()
+    )
 
 
 NETWORK_CONSTRAINTS: Constraints = {
@@ -83,7 +90,11 @@ MAP_CONSTRAINTS: Constraints = {
 """Of every estimator with a map of its own."""
 
 HEAD_CONSTRAINTS: Constraints = {
-    "C": [POSITIVE],
-    "class_weight": [Such(_weights, "a dict of classes to weights of at least 0"), StrOptions({"balanced"}), None],
+    "C": [PENALTY],
+    "class_weight": [
+        Such(_weights, "a dict of classes to weights, each 0 or between 1e-50 and 1e50"),
+        StrOptions({"balanced"}),
+        None,
+    ],
 }
 """Of every estimator with a classifier of its own."""

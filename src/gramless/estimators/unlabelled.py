@@ -20,6 +20,10 @@ def labelled_rows(y: Any, settings: Supervised | None) -> np.ndarray:
     a class like others. Strings must come in an array of objects to have such a mark among them.
     """
     if not isinstance(settings, SemiSupervised):
+        if y.dtype.kind == "O" and len({isinstance(label, str) for label in y.ravel().tolist()}) > 1:
+            raise DataError(
+                f"y mixes texts and numbers; {MARK} marks samples without a label if learning is semi-supervised."
+            )
         return np.ones(y.shape[0], dtype=bool)
     if y.dtype.kind in "US":
         if (y == np.asarray(str(MARK), dtype=y.dtype)).any():

@@ -143,10 +143,11 @@ def _connected(path: Path | str) -> sqlite3.Connection:
     """Open the file, or make it; an error where it is no cache of this version."""
     connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, check_same_thread=False)
     try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
         (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
         if n_tables == 0:
             with connection:
+                connection.execute("BEGIN IMMEDIATE")  # both or none: a table without a version is no cache
                 connection.execute(SCHEMA)
                 connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         elif version != FORMAT_VERSION:

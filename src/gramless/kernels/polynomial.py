@@ -29,6 +29,7 @@ class Polynomial(Kernel):
         if isinstance(degree, float) and degree.is_integer():
             object.__setattr__(self, "degree", int(degree))
         super().__post_init__()
+        object.__setattr__(self, "offset", float(self.offset))  # a whole number may be longer than tensors hold
 
     def largest(self, width: int, dtype: torch.dtype) -> float:
         most = torch.finfo(dtype).max / 4

@@ -109,7 +109,7 @@ class Laboratory:
         path, checkpoint = self.folder / f"{name}.gramless", self.folder / f"{name}.checkpoint"
         if not path.exists():
             save(self._learned(spec, checkpoint), path)
-            checkpoint.unlink(missing_ok=True)
+        checkpoint.unlink(missing_ok=True)  # also of a run that was killed before it came to this
         return load(path)
 
     def gram(self, spec: NetworkSpec) -> Tensor:

@@ -66,6 +66,7 @@ def kernel_values(kernel, X, Z, folder, dtype=np.float32):
     views = gl.Views({"v": Z.astype(dtype)})
     deep = gl.DeepKernel((ViewKernel("v", kernel),), (Layer([[1.0]], make_activation("identity")),), views.layout)
     network = gl.DeepMapNetwork(deep, landmarks=np.arange(len(Z))).fit(views)
-    projection = replace(network.map_.projection, matrix=torch.eye(len(Z), dtype=torch.float64))
+    identity = torch.eye(len(Z), dtype=torch.float64)
+    projection = replace(network.map_.projection, matrix=identity, eigenvalues=identity.diagonal())
     network.map_ = replace(network.map_, projection=projection)
     return answers(network, {"v": X}, folder)["vectors"]
