@@ -50,7 +50,9 @@ def write_array_file(
 ) -> int:
     """Write arrays and texts as a file of this form (a name) and version of it, whole or not at all; its size."""
     told = {"format": form, "format_version": str(version), "package_version": __version__, DIGEST: NO_DIGEST}
-    content = to_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()}, told | dict(texts))
+    content = _in_order(
+        to_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()}, told | dict(texts))
+    )
     n_header = int.from_bytes(content[:8], "little")
     if n_header > most_header_bytes(len(content)):
         raise ValueError(
@@ -66,6 +68,16 @@ def write_array_file(
 
     write_atomically(path, write)
     return len(content)
+
+
+def _in_order(content: bytes) -> bytes:
+    """The same file with its texts in order, which safetensors writes in any: equal contents are equal bytes."""
+    n_header = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + n_header])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    written = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    written += b" " * (-len(written) % 8)
+    return len(written).to_bytes(8, "little") + written + content[8 + n_header :]
 
 
 def read_array_file(path: str | os.PathLike, form: str, version: int) -> ArrayFile:

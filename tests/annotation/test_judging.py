@@ -17,6 +17,13 @@ MARGINS = np.array([[-1.0, 2.0, 0.5], [1.5, -1.0, -2.0], [1.0, 0.0, -1.0], [-1.2
 """Of boat, sea and sky: the model says sea, boat, boat, sky."""
 
 
+class Told(Annotator):
+    """Of parts that answer as they are told."""
+
+    def __post_init__(self):
+        pass
+
+
 def annotator(margins=MARGINS, k=1):
     """A model whose margins are known; picture 3 of five cannot be read."""
     kept = np.array([0, 1, 2, 4]) if len(margins) else np.array([], dtype=int)
@@ -28,7 +35,7 @@ def annotator(margins=MARGINS, k=1):
         calibration_=Calibration(np.zeros(3), np.ones(3), np.zeros(3), 1.0),
         decision_=TopGains(k, np.ones(3), np.zeros(3)),
     )
-    return Annotator(features, classifier, ("boat", "sea", "sky"), album=None)
+    return Told(features, classifier, ("boat", "sea", "sky"), album=None)
 
 
 def pictures(folder):

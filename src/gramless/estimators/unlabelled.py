@@ -39,14 +39,14 @@ def labelled_rows(y: Any, settings: Supervised | None) -> np.ndarray:
 
 
 def labels_of(y: Any, labelled: np.ndarray) -> Any:
-    """The labels of these rows; what was an array of objects is one of their own type."""
+    """The labels of these rows; where marks stood among them, of their own type."""
     if not labelled.any():
         raise DataError(
             f"no sample is labelled: every y is {MARK}, which marks a sample without a label, or the mask leaves none. "
             "Learning the weights of a network, or a classifier, needs labels."
         )
     known = y[np.flatnonzero(labelled)]
-    return np.array(known.tolist()) if known.dtype.kind == "O" else known
+    return np.array(known.tolist()) if known.dtype.kind == "O" and not labelled.all() else known
 
 
 def samples_of(views: Views, labelled: np.ndarray) -> Views:

@@ -36,7 +36,7 @@ def write_all(array: Any, path: Path) -> None:
     handle = lock(partial)
     try:
         _write_missing(array, partial)
-        for half_written in partial.glob(".part-*"):  # by a worker that was killed
+        for half_written in partial.glob(f"{TEMPORARY}*"):  # by a worker that was killed
             half_written.unlink()
         put_in_place(partial, target)
     finally:
