@@ -29,6 +29,7 @@ from sklearn.exceptions import NotFittedError
 import gramless as gl
 
 LIMIT_S = 120.0  # of one try
+START_S = 600.0  # of a worker, which imports and compiles, beside whatever else the machine does
 ALLOWED = (ValueError, TypeError, NotFittedError, gl.GramlessError)
 UNWANTED = ("other exception", "refused wrongly", "not finite", "changed", "hang", "crash")
 SHOWN = 30  # of what was not as wanted
@@ -119,13 +120,14 @@ def tries(count: int, seed: int) -> list[dict[str, Any]]:
 
 def _follow(pipe: int, done: list[dict[str, Any]]) -> str | None:
     """Read what a worker tells until it ends; how the last try ended, if the worker did not tell."""
-    rest = b""
+    rest, limit = b"", START_S
     while True:
-        if not select.select([pipe], [], [], LIMIT_S)[0]:
+        if not select.select([pipe], [], [], limit)[0]:
             return _unless_over(done, "hang")
         read = os.read(pipe, 1 << 16)
         if not read:
             return _unless_over(done, "crash")
+        limit = LIMIT_S
         *lines, rest = (rest + read).split(b"\n")
         for line in map(json.loads, lines):
             if len(line) == 3:
