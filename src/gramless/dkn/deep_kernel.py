@@ -163,9 +163,8 @@ class DeepKernel:
         """The values of every unit of every layer, (n_units, n, m) each: for looking inside on small data."""
         X, Z = self.views(X), self.views(Z)
         dtype = torch.promote_types(X.dtype, Z.dtype)
-        return [
-            finite(units) for units in unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
-        ]
+        found = unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
+        return [finite(units).to(X.torch_device or "cpu") for units in found]
 
     def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
         """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""

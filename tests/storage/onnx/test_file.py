@@ -11,6 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 import gramless as gl
 from gramless.annotation import Annotator
+from gramless.annotation.album import Album
+from gramless.features import PictureFeatures
 from gramless.packages import MissingPackageError
 from gramless.storage.onnx import export_onnx, graph
 from tests.storage.onnx.exported import answers, run
@@ -127,11 +129,13 @@ def test_the_same_model_gives_the_same_bytes(data, network, tmp_path):
 
 
 def test_an_annotator_is_its_classifier_with_keywords(data, tmp_path):
-    X, _ = data
-    Y = (X["a"] > 0.5).astype(int)
+    X = {"Gist": data[0]["a"], "Rgb": data[0]["the b"]}
+    Y = (X["Gist"] > 0.5).astype(int)
     classifier = gl.DeepMapClassifier(n_landmarks=15, top_k=2, **SMALL).fit(X, Y)
     keywords = ("sea", "boat", "été", "sun", "sky")
-    annotator = Annotator(features=None, classifier=classifier, keywords=keywords, album=None)
+    phi = classifier.map_network_.transform(X)
+    album = Album.of([], Y[:0].astype(np.int8), phi[:0], [])
+    annotator = Annotator(PictureFeatures(("Gist", "Rgb"), words={}), classifier, keywords, album)
     found = answers(annotator, X, tmp_path)
     expected = annotator.probabilities(annotator.margins(gl.Views(X)))
     np.testing.assert_allclose(found["probabilities"], expected, rtol=0, atol=1e-4)
