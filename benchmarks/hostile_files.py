@@ -145,8 +145,10 @@ def _outcome(path: Path, expected: list[np.ndarray] | None) -> str:
         return REFUSED
     try:
         found = answers(model)
-    except gl.MemoryBudgetError:
-        return OTHER  # the budget is the file's own
+    except (gl.MemoryBudgetError, gl.DataError) as error:
+        if isinstance(error, gl.DataError) and "overflows" not in str(error):
+            return f"in use: {_described(error)}"
+        return OTHER  # the budget is the file's own; numbers that are too large together are said to be
     except Exception as error:
         return f"in use: {_described(error)}"
     if found is None or expected is None:

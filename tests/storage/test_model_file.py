@@ -228,3 +228,12 @@ def test_what_cannot_be_saved_says_so_and_leaves_the_old_file_whole(data, tmp_pa
         gl.save(gl.DeepKernelNetwork(learning=None, random_state=np.random.RandomState(0)).fit(X), path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+@pytest.mark.parametrize("path", [0, 1, None, 2.5])
+def test_a_number_is_no_path(path):
+    """To Python's own open it would be a file that is open already, as the terminal."""
+    with pytest.raises(TypeError, match="PathLike"):
+        gl.save(gl.DeepKernelNetwork(), path)
+    with pytest.raises(TypeError, match="PathLike"):
+        gl.load(path)

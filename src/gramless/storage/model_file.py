@@ -20,6 +20,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
     The file is written whole or not at all, and only if load would take it. Functions (custom kernels and activations)
     are saved by name.
     """
+    path = os.fspath(path)  # a number would be an open file's
     try:
         encoder, text = _encoded(model, packing=True)
     except TooMuchMemory:
@@ -33,15 +34,14 @@ def load(path: str | os.PathLike, functions: Functions | None = None) -> Any:
     A file that is damaged, or made to do harm, is refused with FileFormatError; loading takes at most ten times the
     memory of the file, and some megabytes.
     """
+    path = os.fspath(path)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no model file at {os.fspath(path)!r}.")
+        raise FileNotFoundError(f"there is no model file at {path!r}.")
     file = read_array_file(path, FORM, FORM_VERSION)
     try:
         return Decoder(file.arrays, functions or {}, file.n_bytes).model(read_json(file.texts["model"]))
     except Exception as error:  # whatever a class says to what it cannot be made of
-        raise FileFormatError(
-            f"{os.fspath(path)!r} cannot be loaded: {str(error)[:500] or type(error).__name__}"
-        ) from error
+        raise FileFormatError(f"{path!r} cannot be loaded: {str(error)[:500] or type(error).__name__}") from error
 
 
 def _encoded(model: Any, *, packing: bool) -> tuple[Encoder, str]:
