@@ -47,9 +47,9 @@ def learned(corel: Corel5k, rows: np.ndarray, seed: int, device: str) -> gl.Deep
 
 
 def maps(
-    kernel: gl.DeepKernel, corel: Corel5k, rows: np.ndarray, n_landmarks: int, seed: int
+    kernel: gl.DeepKernel, corel: Corel5k, rows: np.ndarray, n_landmarks: int, seed: int, *, with_labels: bool
 ) -> Iterator[tuple[str, CollapsedMap, float]]:
-    """The three maps of training pictures, each with the seconds that it took after the one before."""
+    """The maps of training pictures, each with the seconds that it took after the one before."""
     views, signs = corel.views[rows], torch.from_numpy(2 * corel.labels[rows].astype(np.int64) - 1)
     generator = torch.Generator().manual_seed(seed)
     started = time.perf_counter()
@@ -59,6 +59,8 @@ def maps(
     started = time.perf_counter()
     made = move_landmarks(made, views, generator).map
     yield MOVED, made, time.perf_counter() - started
+    if not with_labels:
+        return
     started = time.perf_counter()
     made = finish_with_labels(made, views, signs, lambda s, y: annotation_score(y.numpy())(s), generator).map
     yield FINISHED, made, time.perf_counter() - started
@@ -116,15 +118,15 @@ def main() -> None:
         for n_landmarks in chosen.landmarks:
             penalties = {}
             if not chosen.frozen:
-                for row, made, _ in maps(of_fit, corel, fit, n_landmarks, draw):
+                for row, made, _ in maps(of_fit, corel, fit, n_landmarks, draw, with_labels=True):
                     phi = made.transform(corel.views).cpu().numpy()
                     penalties[row] = best_penalty(
                         lambda C, phi=phi: margins(phi, corel.labels, fit, held, C), corel, held
                     )
-            over_t = in_the_papers_way(kernel, corel, gram, n_landmarks, draw)
-            for row, made, seconds in maps(kernel, corel, corel.train, n_landmarks, draw):
-                if chosen.frozen and row == FINISHED:
-                    continue
+            over_t = in_the_papers_way(kernel, corel, n_landmarks, draw)
+            for row, made, seconds in maps(
+                kernel, corel, corel.train, n_landmarks, draw, with_labels=not chosen.frozen
+            ):
                 phi = made.transform(corel.views)
                 figures = {"outside S and S'": percent(phi.to(gram), gram, corel.test), "seconds": seconds}
                 if row in over_t:
@@ -135,9 +137,7 @@ def main() -> None:
     show(cells)
 
 
-def in_the_papers_way(
-    kernel: gl.DeepKernel, corel: Corel5k, gram: Tensor, n_landmarks: int, seed: int
-) -> dict[str, Tensor]:
+def in_the_papers_way(kernel: gl.DeepKernel, corel: Corel5k, n_landmarks: int, seed: int) -> dict[str, Tensor]:
     """Vectors of all pictures by the maps without labels, S from the training pictures and S' all pictures."""
     landmarks = np.random.default_rng(seed).permutation(N_TRAIN)[:n_landmarks]
     network = gl.DeepMapNetwork(kernel, landmarks=landmarks, device=kernel.device, random_state=seed).fit(corel.views)

@@ -53,7 +53,7 @@ KERNELS = (
     ArcCosine(order=2, normalize=True),
 )
 ACTIVATIONS = ("tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.2))
-STEP = 1e-5  # a central difference of it is off by 1e-10 f''' and by rounding, 1e-16 / 1e-5
+STEP = 1e-7  # a central difference is off by rounding, 1e-16 / 1e-7, and, across a kink, by about the step
 ROOM = 1 << 30
 shapes = {"n": st.integers(1, 6), "m": st.integers(1, 5), "d": st.integers(1, 7), "seed": st.integers(0, 2**32 - 1)}
 each = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -62,7 +62,7 @@ each = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def samples(rng, n, m, d, *, nonnegative, tied):
     """x and z with rows that are equal, parallel, of zeros, and, where tied, of few different numbers."""
     # on a binary grid two numbers, and their doubles, are the same or far apart beside a step
-    values = (64 * rng.gamma(1.0, size=(n + m, d))).round() / 64 + 0.125
+    values = (64 * rng.gamma(1.0, size=(n + m, d))).round() / 64 + 0.5
     if tied:
         values = rng.choice([0.0, 0.5, 1.0, 2.0], (n + m, d))
     if not nonnegative:
@@ -124,11 +124,12 @@ def test_every_kernel(kernel, n, m, d, seed, tied):
     (slopes,) = torch.autograd.grad(values, leaf, cotangent)
     assert slopes[(z != 0).all(1)].isfinite().all()
     direction = directions(rng, z, kernel)
-    forward, back = (reference(network, x, z + sign * STEP * direction) for sign in (1, -1))
-    by_differences = ((forward - back) * cotangent).sum() / (2 * STEP)
+    step = 100 * STEP if kernel == ArcCosine(order=0) else STEP
+    forward, back = (reference(network, x, z + sign * step * direction) for sign in (1, -1))
+    by_differences = ((forward - back) * cotangent).sum() / (2 * step)
     finite = torch.where(direction == 0, 0.0, slopes)
     scale = 1.0 + (finite.abs() * direction.abs()).sum()
-    rounding = angular / STEP * cotangent.abs().sum() if kernel == ArcCosine(order=0) else 0.0  # of the differences
+    rounding = angular / step * cotangent.abs().sum() if kernel == ArcCosine(order=0) else 0.0  # of the differences
     allowed = 1e-5 * scale.item() + float(rounding)
     assert (finite * direction).sum().item() == pytest.approx(by_differences.item(), abs=allowed)
 
