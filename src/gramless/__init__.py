@@ -11,7 +11,7 @@ from gramless.errors import (
 )
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.forks import survive_forks
-from gramless.learning import SemiSupervised, Supervised
+from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
 from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
 from gramless.storage.onnx import export_onnx
@@ -30,6 +30,7 @@ __all__ = [
     "DeepMapNetwork",
     "FileFormatError",
     "GramlessError",
+    "LeaveOneOut",
     "MemoryBudgetError",
     "SemiSupervised",
     "Supervised",

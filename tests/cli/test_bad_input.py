@@ -343,7 +343,7 @@ def test_ctrl_c_keeps_what_was_computed_and_the_next_run_uses_it(studio, tmp_pat
     while process.poll() is None and not cached_rows(database):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert err.splitlines()[-1] == (f"Interrupted; what was computed is in {model}.cache and will be used next time.")
     assert "Traceback" not in err
@@ -379,7 +379,7 @@ def test_nothing_is_written_but_the_output(model, photos, tmp_path):
     process = gramless_process(
         *("annotate", "predict", model, photos, "--to", "csv", "--gallery", tmp_path / "page.html"), home=home, cwd=here
     )
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert out.count("scene-") == 5
     assert [listing(folder) for folder in (photos, home, here, model.parent)] == before

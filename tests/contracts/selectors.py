@@ -13,7 +13,7 @@ from tests.contracts.samples import generator
 
 AMPLE = 1 << 30
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
-every_kernel = pytest.mark.parametrize("kernel", ["linear", "poly2", "gaussian", "arccos0", "arccos1"])
+every_kernel = pytest.mark.parametrize("kernel", ["linear", "poly2", "gaussian", "distance", "arccos0", "arccos1"])
 
 
 class Metered:

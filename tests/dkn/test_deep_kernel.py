@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 import gramless as gl
-from gramless.kernels import Gaussian, Intersection, Linear
+from gramless.kernels import Distance, Gaussian, Intersection, Linear
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views, seeds
 from tests.oracles import networks as oracle
@@ -143,6 +143,24 @@ def test_layers_must_fit_together_and_weights_be_non_negative(small):
         Layer(np.array([[1.0, -0.1]]), make_activation("tanh"))
     with pytest.raises(gl.DataError, match="n_units, n_inputs"):
         Layer(np.ones(3), make_activation("tanh"))
+
+
+@pytest.mark.parametrize("names", [("tanh", "exp"), ("identity",), ("sinh", "exp"), ((0.0, 1.0), "exp")], ids=str)
+def test_a_conditional_kernel_is_refused_where_the_first_layer_is_not_exp(rng, names):
+    views = random_views(rng, 12)
+    kernel = Distance().fit(views.tensor("v1", torch.float64), torch.Generator())
+    inputs = (ViewKernel("v0", Linear()), ViewKernel("v1", kernel))
+    widths = (2, 3, 1) if len(names) == 2 else (2, 1)
+    layers = tuple(
+        Layer(rng.random((n_units, n_inputs)), make_activation(name))
+        for n_inputs, n_units, name in zip(widths, widths[1:], names, strict=False)
+    )
+    with pytest.raises(gl.DataError, match=r"distance kernel on view 'v1' .*conditionally p\.s\.d\..*exp.*first layer"):
+        gl.DeepKernel(inputs, layers, views.layout)
+    under_exp = (Layer(layers[0].weights, make_activation("exp")), *layers[1:])
+    gram = gl.DeepKernel(inputs, under_exp, views.layout)(views)
+    eigenvalues = np.linalg.eigvalsh(gram)
+    assert eigenvalues[0] >= -1e-12 * eigenvalues[-1]
 
 
 def test_what_the_caller_passed_is_not_changed(small):

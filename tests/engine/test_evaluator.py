@@ -14,9 +14,23 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
+from gramless.engine.forms import fine_enough
+from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import _warn_once, products_on_gpu
+from gramless.engine.samples import sample_block
 from gramless.errors import DataError
-from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import (
+    ArcCosine,
+    ChiSquare,
+    Custom,
+    Distance,
+    Gaussian,
+    Hellinger,
+    Intersection,
+    Laplacian,
+    Linear,
+    Polynomial,
+)
 from gramless.network import Layer, Network, ViewKernel, make_activation
 
 CPU = torch.device("cpu")
@@ -30,6 +44,9 @@ KERNELS = (
     Gaussian(scale=3.0, normalize=True),
     Intersection(normalize=True),
     Intersection(),
+    Hellinger(normalize=True),
+    Hellinger(root=4, normalize=True),
+    Hellinger(),
     Laplacian(scale=1.5),
     ChiSquare(scale=1.0),
     ArcCosine(order=1, normalize=True),
@@ -106,6 +123,66 @@ def test_every_kernel_on_hostile_data(rng, kernel, data):
     # The angle of nearly parallel samples, and the exponent of a narrow Gaussian, are as good as float32 has them.
     close = {"rtol": 2e-4, "atol": max(1e-6 * float(expected.abs().max()), 1e-37)}
     torch.testing.assert_close(fused.elementary(X).double(), expected, **close)
+
+
+FAR_OUT = ("outliers", "tiny spread", "at the end of float32")
+
+
+@pytest.mark.parametrize("root", [1, 2, 4])
+@pytest.mark.parametrize("scaling", ["columns", "rows", "none"])
+@pytest.mark.parametrize(
+    "data", ["plain", "coinciding", "constant columns", "rows of zeros", "far from the origin", "huge", *FAR_OUT]
+)
+def test_distances_are_fused_where_float32_is_fine_enough(rng, scaling, root, data):
+    x, z = rng.normal(size=(13, 37)).astype(np.float32), rng.normal(size=(9, 37)).astype(np.float32)
+    if root > 1:
+        x, z = np.abs(x), np.abs(z)
+    if data == "coinciding":
+        x[:9] = z
+    elif data == "constant columns":
+        z[:, ::2] = 0.1
+    elif data == "rows of zeros":
+        x[3] = z[2] = 0.0
+    elif data == "far from the origin":
+        x, z = x + 1000, z + 1000
+    elif data == "huge":
+        x, z = x * 1e30, z * 1e30
+    kernel = Distance(scaling, root).fit(torch.from_numpy(z).double(), torch.Generator())
+    if data == "outliers":
+        x[2:4] += 1e4
+    elif data == "tiny spread":
+        factors = np.full(37, 1e40)  # more than float32 holds
+        kernel = Distance(scaling, root, centre=np.zeros(37), factors=factors)
+        x, z = x * np.float32(1e-40), z * np.float32(1e-40)
+    elif data == "at the end of float32":
+        x[3], x[4] = 3e38, 1e38
+    X, Z = gl.Views({"a": x}), gl.Views({"a": z})
+    layers = (Layer([[0.7]], make_activation("exp")),)
+    fused, exact = both((ViewKernel("a", kernel),), layers, X, Z)
+    samples = [sample_block(torch.from_numpy(part), torch.zeros(37)) for part in (x, z)]
+    given_way = fine_enough(kernel, *samples).statistic is Statistic.GIVEN
+    if scaling != "rows" and root == 1:  # elsewhere samples that lie far out are drawn near
+        assert given_way == (data in FAR_OUT)
+    elif data == "plain":
+        assert not given_way
+    found, expected = fused.elementary(X).double(), exact.elementary(X)
+    assert found.max() <= 0
+    assert found.isfinite().all()
+    smallest = torch.finfo(torch.float32).min
+    torch.testing.assert_close(found, expected.clamp_min(smallest), rtol=1e-5, atol=2e-5)
+    torch.testing.assert_close(fused.values(X).double(), exact.values(X), rtol=1e-4, atol=1e-37)
+
+
+def test_every_distance_of_a_view_has_its_own_plane_and_copies_share_one(rng):
+    Z = views(rng, 8, (5,))
+    z = Z.tensor("v0", torch.float64)
+    first, second = (Distance(scaling).fit(z, torch.Generator()) for scaling in ("columns", "none"))
+    inputs = tuple(ViewKernel("v0", kernel) for kernel in (first, Hellinger(), second, first, Linear()))
+    layers = (Layer([[0.3] * 5], make_activation("exp")),)
+    X = views(rng, 6, (5,))
+    fused, exact = both(inputs, layers, X, Z)
+    assert fused._planes(X)[1].shape == (4, 6, 8)
+    torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-6)
 
 
 def test_float64_and_functions_of_the_user_run_by_the_reference(rng):

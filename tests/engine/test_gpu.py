@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import gramless as gl
+from gramless.engine import FeaturewiseSum, Statistic
 from tests.networks import random_kernel, random_views
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
@@ -30,6 +31,20 @@ def test_kernel_values_are_the_cpus(network, budget):
     np.testing.assert_allclose(found, exact, rtol=1e-5)
     square = moved(kernel, device="cuda", memory_budget="64MiB")(X)
     assert np.array_equal(square, square.T)
+
+
+@pytest.mark.parametrize(("precision", "allowed"), [("float32", 2e-4), ("tf32", 5e-2), ("bf16", 0.5)])
+def test_distances_and_roots_are_the_cpus(rng, precision, allowed):
+    X = random_views(rng, 900, (33, 60), np.float32)
+    kernel = gl.DeepKernelNetwork(("distance", "hellinger"), (), learning=None, device="cpu", random_state=0)
+    kernel = kernel.fit(X).kernel_
+    exact = kernel(X[:500], X[500:])
+    found = moved(kernel, device="cuda", precision=precision)(X[:500], X[500:])
+    assert np.abs(found / exact - 1).max() < allowed
+    far = gl.Views(
+        {view: np.where(np.arange(9)[:, None] == 4, 1e30, X[view][:9]).astype(np.float32) for view in X.names}
+    )
+    assert np.isfinite(moved(kernel, device="cuda", precision=precision)(far, X[:20])).all()
 
 
 def test_streamed_from_the_host_or_on_the_device_the_vectors_are_the_same(network):
@@ -62,3 +77,16 @@ def test_learning_ends_where_it_does_on_the_cpu(rng):
     )
     for one, other in zip(on_cpu.layers, on_gpu.layers, strict=True):
         torch.testing.assert_close(one.weights, other.weights, rtol=0.02, atol=0.005)
+
+
+@pytest.mark.parametrize("statistic", [Statistic.MINIMUM, Statistic.CITY_BLOCK, Statistic.CHI_SQUARE])
+def test_slopes_of_columns_are_the_cpus(statistic, rng):
+    x, z, cotangent = (
+        torch.from_numpy(rng.random(shape, dtype=np.float32)) for shape in ((700, 133), (90, 133), (700, 90))
+    )
+    found = []
+    for device in ("cpu", "cuda"):
+        columns = z.to(device).requires_grad_()
+        sums = FeaturewiseSum.apply(x.to(device), columns, statistic)
+        found.append(torch.autograd.grad(sums, columns, cotangent.to(device))[0].cpu())
+    torch.testing.assert_close(*found, rtol=1e-5, atol=1e-2)  # sums of 700 numbers up to 3, of both signs

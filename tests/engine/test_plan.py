@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gramless as gl
 from gramless.engine import make_plan
 from gramless.engine.plan import Plan
-from gramless.kernels import Gaussian, Intersection, Linear
+from gramless.kernels import Distance, Gaussian, Hellinger, Intersection, Linear
 from gramless.network import Layer, Network, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views
 
@@ -49,6 +49,17 @@ def test_blocks_cover_everything_and_fit_the_budget(n, m, width, budget, dtype, 
 def test_a_plan_shares_inner_products_between_the_kernels_of_a_view():
     steps = [step.what for step in plan(100, 50, 10, 1 << 30).steps]
     assert steps[:2] == ["v: inner products for linear, gaussian", "v: sums of minima for intersection"]
+
+
+def test_a_plan_counts_the_roots_and_the_scaled_samples_of_every_kernel():
+    distances = [Distance(centre=np.zeros(10), factors=np.ones(10)) for _ in range(2)]
+    inputs = tuple(ViewKernel("v", kernel) for kernel in (*distances, Hellinger()))
+    layers = (Layer(np.ones((1, 3)), make_activation("exp")),)
+    made = make_plan(Network(inputs, layers), {"v": 10}, 100, 50, torch.float32, CPU, 1 << 30)
+    scaled = "v: scaled, centred inner products for distance"
+    roots = "v: inner products of roots for hellinger"
+    assert [step.what for step in made.steps[:3]] == [scaled, scaled, roots]
+    assert made.block_bytes == 4 * ((100 + 50) * (2 * 10 + 3 * 10 + 3 * 3) + 4 * 100 * 50)
 
 
 def test_operations_are_counted_per_pair_and_per_row():

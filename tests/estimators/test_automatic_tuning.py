@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import gramless as gl
 from gramless.heads import HuberizedHinge, fit_all_labels
+from gramless.kernels import Custom, Precomputed
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 
@@ -28,20 +30,40 @@ class TestAutomaticTuning:
         missing = dmn.kernel_.diagonal(X) - np.square(dmn.transform(X)).sum(1)
         return missing, np.isin(np.arange(len(X)), dmn.landmark_indices_)
 
-    def test_by_default_a_landmark_lacks_its_private_share_as_everybody_does(self, tailed):
+    def test_by_default_a_landmark_lacks_its_private_share_as_everybody_does(self, tailed, monkeypatch):
+        monkeypatch.setattr("gramless.tuning.landmark_descent.STEPS", 400)  # as they are outside tests
+        monkeypatch.setattr("gramless.tuning.supervised_finish.MAX_STEPS", 120)
         missing, landmark = self.missing(self.classifier().fit(*tailed), tailed[0])
         assert missing[landmark].mean() > 0.5 * missing[~landmark].mean()
         missing, landmark = self.missing(self.classifier(tuning=None).fit(*tailed), tailed[0])
         assert missing[landmark].mean() < 1e-3 * missing[~landmark].mean()
 
-    def test_is_exact_tuning(self, tailed):
-        auto, exact = self.classifier().fit(*tailed), self.classifier(tuning="exact").fit(*tailed)
-        assert auto.map_network_.tuning == "exact"
+    def test_moves_landmarks_without_labels_and_then_with(self, tailed):
+        auto = self.classifier().fit(*tailed)
+        network = auto.map_network_
+        assert network.tuning == "landmarks"
         assert auto.get_params()["tuning"] == "auto"
-        np.testing.assert_allclose(auto.map_network_.tuning_errors_, exact.map_network_.tuning_errors_)
-        np.testing.assert_allclose(auto.decision_function(tailed[0]), exact.decision_function(tailed[0]), atol=1e-6)
+        assert auto.finishing_curve_[0][0] == 0
+        moved = clone(network).set_params(tuning=None).fit(tailed[0]).fine_tune(tailed[0])
+        assert network.tuning_errors_ == moved.tuning_errors_
+        n_steps = max(auto.finishing_curve_, key=lambda point: (point[1], -point[0]))[0]
+        same = np.array_equal(network.landmarks_["view0"], moved.landmarks_["view0"])
+        assert same == (n_steps == 0)
 
-    @pytest.mark.parametrize(("n_landmarks", "tuning"), [(110, "exact"), (111, None), (160, None)])
+    @pytest.mark.parametrize("kernel", ["precomputed", "custom"])
+    def test_kernels_without_a_slope_leave_landmarks_where_they_are(self, tailed, kernel):
+        X, Y = tailed
+        if kernel == "precomputed":
+            X, given = np.arange(160.0)[:, None], Precomputed(np.exp(X @ X.T / 40))
+        else:
+            given = Custom(lambda x, z: np.exp(x @ z.T))
+        clf = self.classifier(kernels=(given,), output_activation="identity").fit(X, Y)
+        assert clf.finishing_curve_ is None
+        assert clf.map_network_.tuning is None
+        with pytest.raises(gl.DataError, match=f"the {kernel} kernel on view 'view0' has no gradient"):
+            self.classifier(kernels=(given,), output_activation="identity", tuning="landmarks").fit(X, Y)
+
+    @pytest.mark.parametrize(("n_landmarks", "tuning"), [(110, "landmarks"), (111, None), (160, None)])
     def test_needs_fifty_samples_besides_the_landmarks(self, tailed, n_landmarks, tuning):
         clf = self.classifier(n_landmarks=n_landmarks).fit(*tailed)
         assert clf.map_network_.tuning == tuning
@@ -63,9 +85,9 @@ class TestAutomaticTuning:
     def test_a_budget_without_room_for_it_leaves_the_map_as_it_is_and_says_so(self, tailed):
         X, Y = tailed
         tight = {"n_landmarks": 100, "memory_budget": "400 KiB"}
-        with pytest.raises(gl.MemoryBudgetError, match="fine-tuning"):
-            self.classifier(tuning="exact", **tight).fit(X, Y)
-        with pytest.warns(UserWarning, match=r"tuning='auto' leaves the map as it is compiled: .* raise memory_budget"):
+        with pytest.raises(gl.MemoryBudgetError, match="moving 100 landmarks"):
+            self.classifier(tuning="landmarks", **tight).fit(X, Y)
+        with pytest.warns(UserWarning, match=r"tuning='auto' moves the landmarks no further: .* raise memory_budget"):
             clf = self.classifier(**tight).fit(X, Y)
         plain = self.classifier(tuning=None, **tight).fit(X, Y)
         assert clf.map_network_.tuning is None

@@ -44,7 +44,7 @@ def test_a_network_is_that_of_the_sample(samples, monkeypatch):
         np.testing.assert_array_equal(mine.weights, other.weights)
 
 
-@pytest.mark.parametrize("tuning", [None, "exact"])
+@pytest.mark.parametrize("tuning", [None, "landmarks"])
 def test_vectors_are_those_of_the_same_map_in_memory(samples, tuning, monkeypatch):
     X, _ = samples
     monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 300)
@@ -52,8 +52,9 @@ def test_vectors_are_those_of_the_same_map_in_memory(samples, tuning, monkeypatc
     rows = network.fit(gl.in_blocks(X, rows=170)).transform(gl.in_blocks(X, rows=111))
     assert rows.shape == (N, network.map_.n_components)
     np.testing.assert_allclose(np.asarray(rows), network.transform(X), atol=1e-4)
-    for landmark, row in enumerate(network.landmark_indices_):  # numbers of the data's rows, not of the sample's
-        np.testing.assert_array_equal(network.landmarks_["shape"][landmark], X["shape"][row])
+    if tuning is None:
+        for landmark, row in enumerate(network.landmark_indices_):  # numbers of the data's rows, not of the sample's
+            np.testing.assert_array_equal(network.landmarks_["shape"][landmark], X["shape"][row])
 
 
 def test_arrays_of_hdf5_need_no_wrapping(samples, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
 from tests.oracles import kernels as oracle
 
 HOMOGENEOUS = {  # kernel, formula, degree in the size of the samples
@@ -12,6 +12,7 @@ HOMOGENEOUS = {  # kernel, formula, degree in the size of the samples
     "poly2": (Polynomial, {"degree": 2}, oracle.polynomial(2), 4),
     "poly3": (Polynomial, {"degree": 3}, oracle.polynomial(3), 6),
     "intersection": (Intersection, {}, oracle.intersection, 1),
+    "hellinger": (Hellinger, {}, oracle.hellinger, 1),
     "arccos0": (ArcCosine, {"order": 0}, oracle.arc_cosine(0), 0),
     "arccos1": (ArcCosine, {"order": 1}, oracle.arc_cosine(1), 2),
     "arccos2": (ArcCosine, {"order": 2}, oracle.arc_cosine(2), 4),

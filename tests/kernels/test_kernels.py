@@ -13,6 +13,7 @@ from gramless.kernels import (
     ArcCosine,
     ChiSquare,
     Custom,
+    Distance,
     Domain,
     Gaussian,
     Kernel,
@@ -43,6 +44,8 @@ NAMED_ORACLES = {
     "laplacian": oracle.laplacian(SCALE),
     "intersection": oracle.intersection,
     "chi2": oracle.chi_square(SCALE),
+    "hellinger": oracle.hellinger,
+    "hellinger4": oracle.hellinger4,
     "arccos0": oracle.arc_cosine(0),
     "arccos1": oracle.arc_cosine(1),
     "arccos2": oracle.arc_cosine(2),
@@ -99,8 +102,8 @@ class TestEveryNonNegativeKernel(NonNegativeKernelContract):
 
 
 def test_every_named_kernel_has_an_oracle():
-    assert set(NAMED_ORACLES) == set(NAMED)
-    assert {case.name for case in NONNEGATIVE} == {"intersection", "chi2"}
+    assert set(NAMED_ORACLES) == {name for name, kernel in NAMED.items() if not kernel.conditional}
+    assert {case.name for case in NONNEGATIVE} == {"intersection", "chi2", "hellinger", "hellinger4"}
 
 
 SKLEARN = {
@@ -170,6 +173,17 @@ def test_make_kernel_normalises_names_and_functions_and_keeps_kernels_as_they_ar
     assert make_kernel(tapered_product, normalize=True).normalize
     kernel = Gaussian(scale=2.0)
     assert make_kernel(kernel, normalize=True) is kernel
+    assert make_kernel("hellinger", normalize=True).normalize
+    assert not make_kernel("distance", normalize=True).normalize
+
+
+def test_kernels_of_functions_and_arrays_equal_only_themselves():
+    for make in (lambda: Custom(np.dot), lambda: Precomputed(np.eye(2)), Distance):
+        one, other = make(), make()
+        assert one == one
+        assert one != other
+        assert len({one, other}) == 2
+    assert len({Gaussian(scale=2.0), Gaussian(scale=2.0), Gaussian(scale=3.0)}) == 2
 
 
 def test_make_kernel_lists_the_names_it_knows():

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
 from gramless.maps import Eigen, Exact, Fourier, Unary
 from tests.contracts.maps import MapCase
 from tests.oracles import kernels as oracle
@@ -15,7 +15,11 @@ def _with_normalised(cases):
 
 
 EXACT = _with_normalised(
-    [MapCase("exact-linear", Exact(), Linear(), oracle.linear)]
+    [
+        MapCase("exact-linear", Exact(), Linear(), oracle.linear),
+        MapCase("exact-hellinger", Exact(), Hellinger(), oracle.hellinger),
+        MapCase("exact-hellinger4", Exact(), Hellinger(root=4), oracle.hellinger4),
+    ]
     + [
         MapCase(f"exact-poly{p}-{c:g}", Exact(), Polynomial(degree=p, offset=c), oracle.polynomial(p, c))
         for p in (1, 2, 3, 4)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gramless.errors import MemoryBudgetError
-from gramless.kernels import Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import Distance, Gaussian, Intersection, Laplacian, Linear, Polynomial
 from gramless.maps import Eigen, Exact, Fourier, Unary
 from tests.contracts.maps import AMPLE, MapContract
 from tests.contracts.samples import generator
@@ -21,6 +21,7 @@ class TestEveryMap(MapContract):
     [
         pytest.param(Exact(), Gaussian(scale=1.0), "gaussian", id="exact-gaussian"),
         pytest.param(Exact(), Intersection(), "intersection", id="exact-intersection"),
+        pytest.param(Exact(), Distance(), "distance", id="exact-distance"),
         pytest.param(Unary(), Linear(), "linear", id="unary-linear"),
         pytest.param(Fourier(), Polynomial(), "polynomial", id="fourier-polynomial"),
     ],

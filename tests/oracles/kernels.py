@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan2, cos, exp, pi, sin, sqrt
+from math import atan2, cos, exp, hypot, inf, pi, sin, sqrt
 
 import numpy as np
 
@@ -38,6 +38,40 @@ def chi_square(scale: float) -> Pair:
 
 def intersection(x: np.ndarray, z: np.ndarray) -> float:
     return float(sum(min(a, b) for a, b in zip(x, z, strict=True)))
+
+
+def hellinger(x: np.ndarray, z: np.ndarray, root: int = 2) -> float:
+    return float(sum((a * b) ** (1 / root) for a, b in zip(x, z, strict=True)))
+
+
+def hellinger4(x: np.ndarray, z: np.ndarray) -> float:
+    return hellinger(x, z, 4)
+
+
+def scaled(fitted: np.ndarray, scaling: str = "columns", root: int = 1) -> Callable[[np.ndarray], np.ndarray]:
+    """From a sample to s(x) / sqrt(m), m the mean of |s(x) - s(z)|^2 over different fitted samples; 1 where it is 0."""
+
+    def prepared(x: np.ndarray) -> np.ndarray:
+        x = np.array([v ** (1 / root) if root > 1 else v for v in x])
+        length = hypot(*x) if scaling == "rows" else 1.0
+        return x / length if length > 0 else x
+
+    columns = np.array([prepared(x) for x in fitted]).T
+    units = np.ones(len(columns))
+    if scaling == "columns":
+        units = np.array([np.ptp(c) * np.std((c - c[0]) / np.ptp(c)) if np.ptp(c) > 0 else inf for c in columns])
+    rows = columns.T / units
+    pairs = [float(((a - b) ** 2).sum()) for i, a in enumerate(rows) for j, b in enumerate(rows) if i != j]
+    mean = float(np.mean(pairs)) if pairs else 0.0
+    largest = max(float((row**2).sum()) for row in rows)
+    mean = mean if mean > 1e-24 * largest else 1.0  # the rest is rounding
+    return lambda x: prepared(x) / units / sqrt(mean)
+
+
+def distance(fitted: np.ndarray, scaling: str = "columns", root: int = 1) -> Pair:
+    """Minus the squared distance over its mean between different fitted samples, of scaled samples."""
+    features = scaled(fitted, scaling, root)
+    return lambda x, z: -float(sum((a - b) ** 2 for a, b in zip(features(x), features(z), strict=True)))
 
 
 def arc_cosine(order: int) -> Pair:

@@ -75,16 +75,6 @@ def off_diagonal_error(phi, gram):
     return 100.0 * total / (n * (n - 1))
 
 
-def leave_one_out_residuals(gram):
-    """Squared distance of each sample from the span of the others, by solving each little system."""
-    found = []
-    for i in range(len(gram)):
-        others = [j for j in range(len(gram)) if j != i]
-        cross = gram[i, others]
-        found.append(gram[i, i] - cross @ torch.linalg.solve(gram[others][:, others], cross))
-    return torch.stack(found)
-
-
 def _root(gram):
     eigenvalues, vectors = torch.linalg.eigh(gram)
     kept = eigenvalues > 1e-12 * eigenvalues.max()

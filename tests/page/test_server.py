@@ -106,7 +106,7 @@ def test_a_body_that_comes_slowly_is_taken_and_keeps_its_connection():
 def test_two_hundred_at_once_are_all_answered():
     async def ask(address: str) -> list[httpx.Response]:
         many = httpx.Limits(max_connections=None)
-        async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=600, limits=many) as client:
+        async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=120, limits=many) as client:
             return await asyncio.gather(*(client.post("/annotate", files={"p": ("r.jpg", RED)}) for _ in range(200)))
 
     with serving("port=0") as (_, address):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import gramless as gl
 from gramless.errors import DataError
-from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Gaussian, Linear, Polynomial
+from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Distance, Gaussian, Linear, Polynomial
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.report.learned_weights import input_shares, kernel_name, shares_by, weights_table
 from gramless.report.learned_weights_figure import save_weights_figure
@@ -84,6 +84,15 @@ def test_a_saturated_unit_counts_little_whatever_its_weights():
     assert wild < 0.75
 
 
+def test_distances_grow_from_minus_one_to_zero():
+    """exp(a t + b (t - 1)) from t = 0 to 1: both terms add the same where their weights are the same."""
+    inputs = [("a", Linear()), ("b", Distance(centre=[0.0], factors=[1.0]))]
+    np.testing.assert_allclose(input_shares(network(inputs, ([[2.0, 2.0]], "exp"))), [0.5, 0.5], rtol=1e-12)
+    first, second = [[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]
+    apart = input_shares(network(inputs, (first, "exp"), (second, "identity")))
+    np.testing.assert_allclose(apart, np.array([np.e - 1, 1 - 1 / np.e]) / (np.e - 1 / np.e), rtol=1e-12)
+
+
 def test_table_sums_views_and_kernels():
     inputs = [("b", Linear()), ("a", Gaussian(1.0)), ("b", Gaussian(1.0)), ("b", Gaussian(2.0))]
     found = shares_by(network(inputs, ([[1.0, 2.0, 3.0, 4.0]], "identity")))
@@ -100,6 +109,7 @@ def test_kernels_have_the_names_that_people_ask_for_them_by():
     assert kernel_name(ArcCosine(order=2)) == "arccos2"
     assert kernel_name(ChiSquare(scale=1.0)) == "chi2"
     assert kernel_name(Custom(np.dot)) == "custom"
+    assert kernel_name(Distance("none", root=2)) == "plain-root-distance"
 
 
 @pytest.mark.parametrize("weights", [[[0.0, 0.0]], [[1e200, 1e200]]])
@@ -128,7 +138,7 @@ def test_picture_is_a_png_with_one_dark_cell_where_the_weight_is(n_views):
     weights = np.full((1, len(inputs)), 1e-3)
     weights[0, -1] = 1.0
     file = BytesIO()
-    save_weights_figure(network(inputs, (weights, "identity")), file)
+    save_weights_figure(network(inputs, (weights, "exp")), file)
     picture = Image.open(file)
     assert picture.format == "PNG"
     assert min(picture.size) > 300

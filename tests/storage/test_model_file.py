@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 import gramless as gl
 from gramless.array_file import write_array_file
-from gramless.kernels import Custom, Gaussian, Precomputed
+from gramless.kernels import Custom, Distance, Gaussian, Precomputed
 from gramless.learning import SemiSupervised
 from gramless.maps import Fourier, Unary
 from gramless.storage.model_file import FORM, FORM_VERSION
@@ -51,13 +51,28 @@ MODELS = {
         weights=[np.ones((2, 3)), np.ones((1, 2))],
         learning=None,
     ),
+    "distances under an exponential": gl.DeepKernelNetwork(
+        (*(Distance(s, root) for s in ("columns", "rows", "none") for root in (1, 2, 4)), "hellinger", "hellinger4"),
+        (),
+        learning=None,
+        random_state=0,
+    ),
+    "map of distances": gl.DeepMapNetwork(
+        gl.DeepKernelNetwork(("distance", "hellinger"), activation="exp", **SMALL), n_landmarks=12, random_state=0
+    ),
+    "layered map with exact roots": gl.DeepMapNetwork(
+        gl.DeepKernelNetwork(("hellinger", "linear"), **SMALL),
+        n_landmarks=12,
+        evaluation="layered",
+        input_maps={"hellinger": "exact"},
+        random_state=0,
+    ),
     "polynomial activation": gl.DeepKernelNetwork(activation=(0.0, 1.0, 0.5), **SMALL),
     "collapsed map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, random_state=0),
     "layered map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, evaluation="layered", random_state=0),
     "layered map with the paper's input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps="paper", random_state=0),
     "layered map with other input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps=MIXED, random_state=0),
-    "tuned map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, tuning="default", random_state=0),
-    "map with exact landmarks": gl.DeepMapNetwork(KERNEL, n_landmarks=12, tuning="exact", random_state=0),
+    "map with moved landmarks": gl.DeepMapNetwork(KERNEL, n_landmarks=12, tuning="landmarks", random_state=0),
     "map tuned by the paper's algorithm": gl.DeepMapNetwork(
         KERNEL, n_landmarks=12, tuning="algorithm1", random_state=0
     ),

@@ -5,7 +5,7 @@ import torch
 
 import gramless as gl
 from gramless.dmn import collapse
-from gramless.kernels import Precomputed
+from gramless.kernels import Gaussian, Precomputed
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views
 
@@ -14,18 +14,22 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
+def one_unit(kernels, weights, activation, views):
+    """A network of one unit on the first view."""
+    inputs = tuple(ViewKernel(views.names[0], kernel) for kernel in kernels)
+    return gl.DeepKernel(inputs, (Layer([weights], make_activation(activation)),), views.layout)
+
+
 def precomputed(gram, dtype=np.float64):
-    """A network of one unit that looks its values up, and all its samples."""
-    layers = (Layer(np.ones((1, 1)), make_activation("identity")),)
+    """A network that looks its values up, and all its samples."""
     views = gl.Views({"number": np.arange(len(gram), dtype=dtype)[:, None]})
-    return gl.DeepKernel((ViewKernel("number", Precomputed(gram)),), layers, views.layout), views
+    return one_unit([Precomputed(gram)], [1.0], "identity", views), views
 
 
 def heavy_tail(n=300, tail=1.0, dtype=np.float64, seed=0):
-    """A smooth kernel, and on the diagonal as much again that no other sample shares."""
-    points = np.random.default_rng(seed).normal(size=(n, 4))
-    distances = ((points[:, None] - points[None]) ** 2).sum(2)
-    return precomputed(0.3 + np.exp(-distances / 16) + tail * np.eye(n), dtype)
+    """0.3 + a wide Gaussian + one so narrow that it is a share of its own for every sample."""
+    views = gl.Views(np.random.default_rng(seed).normal(size=(n, 4)).astype(dtype))
+    return one_unit([Gaussian(scale=8**0.5), Gaussian(scale=0.1)], [1.0, tail], (0.3, 1.0), views), views
 
 
 def three_layers(n=120, dtype=np.float64, seed=0):

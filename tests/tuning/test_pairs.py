@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gramless as gl
-from gramless.tuning.known_rows import KnownRows
-from gramless.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out, judges
+from gramless.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out
 from tests.tuning.kernels import generator
 
 
@@ -98,24 +97,11 @@ def test_rows_are_found_as_by_comparing_every_pair(values, kind, seed, n, n_know
     assert fresh_rows(X, known, torch_dtype).tolist() == naive_fresh(samples, others, dtype)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_all_features_are_read_only_of_samples_that_are_probably_known(kind, rng, monkeypatch):
-    values = rng.random((400, 2000), dtype=np.float32)
-    values *= (rng.random(values.shape) < 0.02) if kind is sparse.csr_matrix else 1
-    known = KnownRows(gl.Views(values[:100].copy()), torch.float32)
-    hashed = []
-    digests = KnownRows.digests
-    monkeypatch.setattr(KnownRows, "digests", lambda self, X: hashed.append(len(X)) or digests(self, X))
-    assert known.find(gl.Views(kind(values[95:400]))).tolist() == [95, 96, 97, 98, 99, *[-1] * 300]
-    assert sum(hashed) <= 12
-    assert known.columns["view0"].size < 1000
-
-
-def test_signatures_and_digests_of_many_rows_are_made_block_by_block(rng, monkeypatch):
+def test_digests_of_many_rows_are_made_block_by_block(rng, monkeypatch):
     values = rng.integers(0, 2, (50, 6)).astype(np.float64)
     X, known = gl.Views(sparse.csr_matrix(values)), gl.Views(values[:20].copy())
     expected = find_rows(X, known, torch.float64), fresh_rows(X, known, torch.float64)
-    monkeypatch.setattr("gramless.tuning.known_rows.BLOCK_BYTES", 200)
+    monkeypatch.setattr("gramless.tuning.pairs.BLOCK_BYTES", 200)
     assert torch.equal(find_rows(X, known, torch.float64), expected[0])
     assert torch.equal(fresh_rows(X, known, torch.float64), expected[1])
 
@@ -132,15 +118,6 @@ def test_a_sixth_is_held_out(n, expected):
 def test_too_few_samples_to_hold_any_out():
     with pytest.raises(gl.DataError, match="3 came"):
         hold_out(torch.arange(3), generator())
-
-
-def test_with_nothing_to_fit_all_samples_judge_or_a_random_500():
-    assert judges(torch.arange(30) + 7, generator()).sort().values.tolist() == list(range(7, 37))
-    some = judges(torch.arange(9000), generator())
-    assert len(set(some.tolist())) == 500
-    assert some.max() > 8000
-    with pytest.raises(gl.DataError, match="3 came"):
-        judges(torch.arange(3), generator())
 
 
 def test_pairs_cover_all_of_the_square():

@@ -1,4 +1,4 @@
-"""The objective of the default, against loops and autograd."""
+"""The error that judges, and its gradient, against loops and autograd."""
 
 import pytest
 import torch

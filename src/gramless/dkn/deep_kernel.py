@@ -26,6 +26,7 @@ from gramless.engine import (
 from gramless.errors import DataError
 from gramless.kernels import Custom
 from gramless.network import Layer, Network, ViewKernel, unit_values
+from gramless.network.activations import Exp
 from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
 
 DIAGONAL_BLOCK_BYTES = 64 << 20
@@ -85,6 +86,15 @@ class DeepKernel:
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision={self.precision!r}: give one of {', '.join(map(repr, PRECISIONS))}.")
         resolve_budget(self.memory_budget)  # refuses what is none
+        conditional = [entry for entry in self.inputs if entry.kernel.conditional]
+        first = self.layers[0].activation
+        if conditional and not isinstance(first, Exp):
+            raise DataError(
+                f"the {conditional[0].kernel.name} kernel on view {conditional[0].view!r} is only conditionally "
+                f"p.s.d.: sums of it become a kernel under exp (Schoenberg's theorem), not under {first.name}. Use "
+                "exp as the activation of the first layer: hidden=() with output_activation='exp', or "
+                "activation='exp'; or leave that kernel out."
+            )
 
     @property
     def network(self) -> Network:

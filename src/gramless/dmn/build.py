@@ -12,7 +12,7 @@ from gramless.budget import require, resolve_budget
 from gramless.dkn import DeepKernel
 from gramless.dmn.layered import LayeredMap
 from gramless.dmn.sublayers import Concatenate, MapLayer, Project, Respond
-from gramless.maps import ExplicitMap, MapRecipe, Projection, project, warn_if_clipped
+from gramless.maps import ExplicitMap, MapRecipe, Projection, project, refuse_conditional, warn_if_clipped
 from gramless.network import Layer
 from gramless.progress import ProgressBar
 from gramless.views import Views
@@ -37,6 +37,7 @@ def build_layered(
     the DKN's own as long as nothing was truncated or quantised before (Proposition 2), and otherwise the ones that
     the layer really has to reproduce.
     """
+    refuse_conditional((entry.kernel for entry in kernel.inputs), "the layered map")
     budget = resolve_budget(kernel.memory_budget)
     n_landmarks, widest = len(landmarks), max(layer.n_inputs + 2 * layer.n_units for layer in kernel.layers)
     require(

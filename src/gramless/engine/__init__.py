@@ -1,20 +1,29 @@
 """Evaluating networks at the speed of the machine, within a memory budget."""
 
+from gramless.engine.differentiable import differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
+from gramless.engine.featurewise import FeaturewiseSum
 from gramless.engine.matrix import kernel_matrix, response_blocks
 from gramless.engine.overflow import finite
+from gramless.engine.pair_statistics import Statistic
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
+from gramless.engine.samples import RootedBlock
 from gramless.engine.streaming import RowSink
 
 __all__ = [
     "Evaluator",
+    "FeaturewiseSum",
     "Plan",
     "Precision",
+    "RootedBlock",
     "RowSink",
+    "Statistic",
     "compute_budget",
+    "differentiable_values",
     "finite",
+    "is_movable",
     "kernel_matrix",
     "make_evaluator",
     "make_plan",

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.engine.forms import Form, fine_enough
+from gramless.engine.forms import Form, Plane, fine_enough, share_planes
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
 from gramless.engine.samples import SampleBlock, sample_block
 from gramless.engine.statistics import StatisticColumns, prepare_columns
 from gramless.errors import DataError
-from gramless.kernels import Kernel
 from gramless.network import Network, ViewKernel, forward
 from gramless.views import Views
 
@@ -64,7 +63,7 @@ class ReferenceEvaluator:
 class Program:
     """Which planes there are, how kernels follow from them, and the columns' part in it."""
 
-    planes: list[tuple[str, Statistic, Kernel | None]]  # view, statistic, and the kernel of a GIVEN one
+    planes: list[Plane]
     elementary: Elementary
     columns: Sides
 
@@ -88,7 +87,7 @@ class FusedEvaluator:
             self._columns[view] = sample_block(z, z.mean(0))
         self._check(self._columns)
         self._programs: dict[tuple[Statistic, ...], Program] = {}
-        self._prepared: dict[tuple[str, Statistic], StatisticColumns] = {}
+        self._prepared: dict[Plane, StatisticColumns] = {}
 
     def values(self, X: Views) -> Tensor:
         program, planes, rows = self._planes(X)
@@ -111,34 +110,29 @@ class FusedEvaluator:
         }
         self._check(blocks)
         forms = [fine_enough(entry.kernel, blocks[entry.view], self._columns[entry.view]) for entry in self._inputs]
-        program = self._program(tuple(form.statistic for form in forms), forms)
+        program = self._program(forms)
         planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
-        for plane, (view, statistic, kernel) in zip(planes, program.planes, strict=True):
-            if kernel is None:
-                self._prepare(view, statistic).fill(plane, blocks[view])
+        for plane, (view, statistic, owner) in zip(planes, program.planes, strict=True):
+            if owner is not None and statistic is Statistic.GIVEN:
+                entry = ViewKernel(view, owner)
+                plane.copy_(on_view(entry, owner.pairwise, blocks[view].x, self._columns[view].x))
             else:
-                entry = ViewKernel(view, kernel)
-                plane.copy_(on_view(entry, kernel.pairwise, blocks[view].x, self._columns[view].x))
+                self._prepare((view, statistic, owner)).fill(plane, blocks[view])
         return program, planes, self._sides(forms, blocks)
 
-    def _prepare(self, view: str, statistic: Statistic) -> StatisticColumns:
-        key = (view, statistic)
-        if key not in self._prepared:
+    def _prepare(self, plane: Plane) -> StatisticColumns:
+        if plane not in self._prepared:
+            view, statistic, owner = plane
             columns = self._columns[view]
-            self._prepared[key] = prepare_columns(statistic, columns, self._backend, self._precision)
-        return self._prepared[key]
+            self._prepared[plane] = prepare_columns(statistic, owner, columns, self._backend, self._precision)
+        return self._prepared[plane]
 
-    def _program(self, statistics: tuple[Statistic, ...], forms: list[Form]) -> Program:
+    def _program(self, forms: list[Form]) -> Program:
         """The program of these forms, which their statistics tell apart."""
+        statistics = tuple(form.statistic for form in forms)
         if statistics in self._programs:
             return self._programs[statistics]
-        planes: list[tuple[str, Statistic, Kernel | None]] = []
-        plane_of = []
-        for entry, statistic in zip(self._inputs, statistics, strict=True):
-            plane = (entry.view, statistic, entry.kernel if statistic is Statistic.GIVEN else None)
-            if plane[2] is not None or plane not in planes:
-                planes.append(plane)
-            plane_of.append(len(planes) - 1 if plane[2] is not None else planes.index(plane))
+        planes, plane_of = share_planes(self._inputs, forms)
         elementary = Elementary(
             np.array([form.operation for form in forms], dtype=np.int32),
             np.array(plane_of, dtype=np.int32),

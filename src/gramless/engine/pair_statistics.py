@@ -10,6 +10,8 @@ class Statistic(Enum):
 
     INNER_PRODUCT = "inner products"  # <x, z>
     CENTRED_PRODUCT = "centred inner products"  # <x - c, z - c>, c the mean of the columns
+    SCALED_PRODUCT = "scaled, centred inner products"  # <a, b>, a = f (x - c) with a kernel's own f and c
+    ROOT_PRODUCT = "inner products of roots"  # sum_d (x_d z_d)^(1 / root), of a kernel with its own root
     MINIMUM = "sums of minima"  # sum_d min(x_d, z_d)
     CITY_BLOCK = "city-block distances"  # sum_d |x_d - z_d|
     CHI_SQUARE = "chi-square distances"  # sum_d (x_d - z_d)^2 / (x_d + z_d)

@@ -10,7 +10,7 @@ import torch
 
 from gramless.budget import readable, resolve_budget, row_blocks
 from gramless.engine.backends import find_backend
-from gramless.engine.forms import form_of
+from gramless.engine.forms import Form, Plane, form_of, share_planes
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision
 from gramless.network import Network, ViewKernel
@@ -21,6 +21,7 @@ GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing b
 STREAMED_BLOCK_BYTES = 256 << 20  # from host memory: small enough that copying and computing overlap
 REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
 FEW_ROWS = 32  # in a block, under which it is cut by columns too
+COPIES = (Statistic.ROOT_PRODUCT, Statistic.SCALED_PRODUCT)  # of samples that are changed first, and kept so
 PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once for all blocks of rows
 
 
@@ -103,27 +104,31 @@ def make_plan(
 
     `streamed` rows come from host memory to a GPU.
 
-    Memory of a block of b rows and c columns: 2 (b + c) features (dense, and centred), c of them for all columns where
-    a `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values per plane.
+    Memory of a block of b rows and c columns: 2 (b + c) features (dense, and centred), and as many of a view
+    for each of its kernels that takes square roots or scales samples, c of them for all columns where a
+    `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values per plane.
     """
     if min(n_rows, n_columns) < 0:
         raise ValueError(f"there cannot be {n_rows:,} x {n_columns:,} pairs of samples: give a number of samples.")
     inputs, layers = network.inputs, network.layers
+    forms = [form_of(entry.kernel) for entry in inputs]
     backend = find_backend(layers, dtype, device)
     size, width = dtype.itemsize, sum(layout.values())
     if backend is None:
-        n_planes, evaluator, steps = len(inputs) + REFERENCE_VALUES, "plain PyTorch", _reference_steps(inputs, layout)
+        n_planes, evaluator = len(inputs) + REFERENCE_VALUES, "plain PyTorch"
+        steps = _reference_steps(inputs, forms, layout)
     else:
-        planes = _planes(inputs)
-        coded = precision is Precision.CODES and any(statistic is Statistic.MINIMUM for _, statistic in planes)
+        planes, plane_of = share_planes(inputs, forms)
+        coded = precision is Precision.CODES and any(statistic is Statistic.MINIMUM for _, statistic, _ in planes)
         n_planes = len(planes) + 1 + coded
         evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {precision.value})"
-        steps = _fused_steps(inputs, planes, layout)
+        steps = _fused_steps(inputs, planes, plane_of, layout)
     steps += tuple(
         Step(f"layer of {layer.n_units} x {layer.n_inputs}, {layer.activation.name}", 2.0 * layer.weights.numel())
         for layer in layers
     )
-    per_sample = size * (2 * width + 3 * len(inputs))
+    copied = sum(layout[entry.view] for entry, form in zip(inputs, forms, strict=True) if form.statistic in COPIES)
+    per_sample = size * (2 * width + copied + 3 * len(inputs))
     projection = size * n_columns * n_components if n_components else 0
     responses = size * (n_columns if n_components else 0)
     keep = per_sample * n_columns <= budget // PREPARED_SHARE
@@ -165,29 +170,19 @@ def _block_shape(
     return max(1, min(n, rows)), max(1, columns)
 
 
-def _planes(inputs: Sequence[ViewKernel]) -> list[tuple[str, Statistic]]:
-    found: list[tuple[str, Statistic]] = []
-    for entry in inputs:
-        plane = (entry.view, form_of(entry.kernel).statistic)
-        if plane not in found or plane[1] is Statistic.GIVEN:
-            found.append(plane)
-    return found
-
-
-def _fused_steps(inputs: Sequence[ViewKernel], planes: list[tuple[str, Statistic]], layout: Layout) -> tuple[Step, ...]:
+def _fused_steps(
+    inputs: Sequence[ViewKernel], planes: list[Plane], plane_of: list[int], layout: Layout
+) -> tuple[Step, ...]:
     steps = []
-    for view, statistic in planes:
-        shared = [e.kernel.name for e in inputs if e.view == view and form_of(e.kernel).statistic is statistic]
+    for number, (view, statistic, _) in enumerate(planes):
+        shared = [entry.kernel.name for entry, own in zip(inputs, plane_of, strict=True) if own == number]
         what = f"{view}: {statistic.value} for {', '.join(shared)}"
         steps.append(Step(what, float(statistic.operations_per_feature * layout[view])))
     return tuple(steps)
 
 
-def _reference_steps(inputs: Sequence[ViewKernel], layout: Layout) -> tuple[Step, ...]:
+def _reference_steps(inputs: Sequence[ViewKernel], forms: Sequence[Form], layout: Layout) -> tuple[Step, ...]:
     return tuple(
-        Step(
-            f"{entry.view}: {entry.kernel.name}",
-            float(form_of(entry.kernel).statistic.operations_per_feature * layout[entry.view]),
-        )
-        for entry in inputs
+        Step(f"{entry.view}: {entry.kernel.name}", float(form.statistic.operations_per_feature * layout[entry.view]))
+        for entry, form in zip(inputs, forms, strict=True)
     )

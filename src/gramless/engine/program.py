@@ -1,7 +1,8 @@
 """What the fused evaluators run: elementary kernels from pair statistics, then layers, all as plain arrays.
 
 A pair (i, j) of a block has a few statistics T, each computed once and shared by the kernels of its view: the inner
-product, the sum of minima, the city-block distance, the chi-square distance. From them, for every elementary kernel q,
+product, of samples or of their square roots, the sum of minima, the city-block distance, the chi-square distance. From
+them, for every elementary kernel q,
 
     v = (slope_q T[plane_q, i, j] + shift_qi + shift_qj) gain_qi gain_qj
     k_q = f_q(v) factor_qi factor_qj
@@ -29,6 +30,7 @@ class Operation(IntEnum):
     ARC_COSINE_0 = 2  # of the angle whose cosine is v, clipped to [-1, 1]: 1 - angle / pi
     ARC_COSINE_1 = 3  # (sin + (pi - angle) cos) / pi
     ARC_COSINE_2 = 4  # (3 sin cos + (pi - angle) (1 + 2 cos^2)) / pi
+    NONPOSITIVE = 5  # min(v, 0)
 
 
 class Function(IntEnum):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from gramless.engine.featurewise import FEATUREWISE
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision, products_on_gpu
 from gramless.engine.program import CODE_LEVELS
 from gramless.engine.samples import SampleBlock
+from gramless.kernels import Distance, Hellinger, Kernel
 
 
 class StatisticColumns(Protocol):
@@ -20,10 +23,10 @@ class StatisticColumns(Protocol):
 
 
 class InnerProducts:
-    """<x, z>, or <x - c, z - c>: one matrix product."""
+    """<x, z> of samples as `rows_of` gives them: one matrix product."""
 
-    def __init__(self, columns: SampleBlock, centred: bool, precision: Precision) -> None:
-        self._centred, self._precision = centred, precision
+    def __init__(self, columns: SampleBlock, rows_of: Callable[[SampleBlock], Tensor], precision: Precision) -> None:
+        self._rows_of, self._precision = rows_of, precision
         self._transposed = self._operand(columns).T
 
     def fill(self, plane: Tensor, rows: SampleBlock) -> None:
@@ -35,11 +38,11 @@ class InnerProducts:
             torch.mm(x, self._transposed, out=plane)
 
     def _operand(self, block: SampleBlock) -> Tensor:
-        x = block.centred if self._centred else block.x
+        x = self._rows_of(block)
         return x.bfloat16() if self._precision is Precision.BF16 else x
 
 
-class Featurewise:
+class FeaturewiseColumns:
     """A sum over features of a function of two numbers: the backend's own loops."""
 
     def __init__(self, compute: Any, columns: SampleBlock) -> None:
@@ -67,14 +70,23 @@ class CodedMinima:
         torch.mul(sums, self._step, out=plane)
 
 
-def prepare_columns(statistic: Statistic, columns: SampleBlock, backend: Any, precision: Precision) -> StatisticColumns:
-    if statistic in (Statistic.INNER_PRODUCT, Statistic.CENTRED_PRODUCT):
-        return InnerProducts(columns, statistic is Statistic.CENTRED_PRODUCT, precision)
+def operand(statistic: Statistic, owner: Kernel | None) -> Callable[[SampleBlock], Tensor] | None:
+    """The rows whose inner products a statistic is; None where it is no matrix product."""
+    if isinstance(owner, Distance | Hellinger):
+        return lambda block: block.features(owner)[0]
+    return {
+        Statistic.INNER_PRODUCT: lambda block: block.x,
+        Statistic.CENTRED_PRODUCT: lambda block: block.centred,
+    }.get(statistic)
+
+
+def prepare_columns(
+    statistic: Statistic, owner: Kernel | None, columns: SampleBlock, backend: Any, precision: Precision
+) -> StatisticColumns:
+    """`owner` is the kernel whose own statistic it is, None where all kernels of a view share it."""
+    rows_of = operand(statistic, owner)
+    if rows_of is not None:
+        return InnerProducts(columns, rows_of, precision)
     if statistic is Statistic.MINIMUM and precision is Precision.CODES:
         return CodedMinima(columns, backend)
-    functions = {
-        Statistic.MINIMUM: "minimum_sums",
-        Statistic.CITY_BLOCK: "city_block_distances",
-        Statistic.CHI_SQUARE: "chi_square_distances",
-    }
-    return Featurewise(getattr(backend, functions[statistic]), columns)
+    return FeaturewiseColumns(getattr(backend, FEATUREWISE[statistic].sums), columns)

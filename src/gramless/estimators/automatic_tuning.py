@@ -1,30 +1,50 @@
-"""tuning="auto": a compiled map is fine-tuned where that can be judged and afforded."""
+"""tuning="auto": landmarks are moved, first without labels and then a few steps with them, where that can be judged."""
 
 from __future__ import annotations
 
 import warnings
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from gramless.dmn import CollapsedMap
+from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.network_learning import annotation_score
+from gramless.tuning import finish_with_labels
 from gramless.tuning.pairs import fresh_rows
 from gramless.views import Views
 
-FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put six maps in order, far fewer would guess
+FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess
 
 
-def tune_if_possible(network: DeepMapNetwork, views: Views) -> None:
-    """tuning="exact" for the compiled map, if there are samples to choose by and the memory budget has room.
+def tune_automatically(
+    network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int
+) -> tuple[tuple[int, float], ...] | None:
+    """Move the landmarks of a compiled map, if its kernels can be followed and there are samples to judge by.
 
-    A budget without room is said: by default it is a share of what is free, and another day there may be more.
+    Returns how held-out samples were ranked after so many steps with labels, None where there were none. A memory
+    budget without room is said: by default it is a share of what is free, and another day there may be more.
     """
     compiled = network.map_
-    if not isinstance(compiled, CollapsedMap):
-        return
+    if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
+        return None
     if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
-        return
+        return None
     try:
-        network.set_params(tuning="exact").fine_tune(views)
+        network.fine_tune(views).set_params(tuning="landmarks")
+        generator = torch.Generator().manual_seed(seed)
+        assert isinstance(network.map_, CollapsedMap)
+        finished = finish_with_labels(network.map_, views, torch.from_numpy(signs), _ranking, generator)
     except MemoryBudgetError as error:
-        warnings.warn(f"tuning='auto' leaves the map as it is compiled: {error}", stacklevel=6)
-        network.set_params(tuning=None)
+        warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
+        return None
+    network.replace_map(finished.map)
+    return finished.curve
+
+
+def _ranking(scores: Tensor, signs: Tensor) -> float:
+    truth = signs.numpy()
+    return annotation_score(truth)(scores) if (truth > 0).any() else 0.0

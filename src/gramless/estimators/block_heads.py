@@ -12,7 +12,7 @@ import numpy as np
 from gramless.blocks import Block, Blocks
 from gramless.estimators.unlabelled import MARK, labelled_rows
 from gramless.heads import Head, LabelCounts, Labels, MarginLoss, NewtonTotals, fit_over_blocks, newton_totals
-from gramless.learning import Supervised
+from gramless.learning import Learning
 
 VectorsOf = Callable[[Block], np.ndarray]
 """The vectors of a block's samples: (n, d)."""
@@ -32,7 +32,7 @@ class BlockFit:
 
     loss: MarginLoss
     labels: Labels
-    learning: Supervised | None
+    learning: Learning | None
     counts: LabelCounts
     sides: np.ndarray
     budget: int

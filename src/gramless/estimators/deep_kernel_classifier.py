@@ -15,7 +15,7 @@ from gramless.budget import require, resolve_budget
 from gramless.constraints import PLACE, Constraints, Options
 from gramless.dkn import DeepKernel
 from gramless.estimators.classifier import ViewsClassifier
-from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
+from gramless.estimators.deep_kernel_network import PAPERS_KERNELS, DeepKernelNetwork
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
@@ -59,7 +59,7 @@ class DeepKernelClassifier(ViewsClassifier):
 
     def __init__(
         self,
-        kernels: Any = DEFAULT_KERNELS,
+        kernels: Any = PAPERS_KERNELS,
         hidden: Sequence[int] = (80,),
         *,
         activation: Any = "tanh",

@@ -23,15 +23,17 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
-from gramless.estimators.network_learning import learn_layers
+from gramless.estimators.network_learning import learn_kernel
 from gramless.estimators.parameters import NETWORK_CONSTRAINTS, kernel_list, needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.kernels import make_kernel
 from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
+from gramless.network.activations import Exp
 from gramless.views import Views
 
-DEFAULT_KERNELS = ("linear", "poly2", "gaussian", "intersection")
+PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
+FITTING_KERNELS = ("distance", "cosine-distance", "hellinger-distance", "hellinger4-distance")
 SCALE_SAMPLES = 1_000
 
 
@@ -40,18 +42,23 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
     Parameters
     ----------
-    kernels : sequence of str, Kernel or callable, or a mapping of view names to such sequences
-        The elementary kernels. A sequence is used on every view.
+    kernels : "auto", or a sequence of str, Kernel or callable, or a mapping of view names to such sequences
+        The elementary kernels. A sequence is used on every view. With a distance among them the first layer must be
+        exp: hidden=(), or activation="exp". "auto" is what a view allows: distances of standardised columns and of
+        unit rows, and on non-negative views of the square and fourth roots of histograms; under another first
+        activation the paper's kernels, on signed views without "intersection".
     hidden : tuple of int
         Units of each hidden layer; () for the two-layer network that only combines kernels.
     activation, output_activation : str, tuple of coefficients, or callable
         tanh, sinh, exp or identity; non-negative coefficients of a polynomial; or a function of a tensor.
     weights : "random", "uniform", or one (n_units, n_inputs) matrix per layer
-        Where learning starts from; hidden units that start equal stay equal.
-    learning : "supervised", "semi-supervised", Supervised(...), SemiSupervised(...), or None
-        How the weights are learned, from labels through the SVM dual; None keeps them as they are initialised.
+        Where learning starts from; hidden units that start equal stay equal. By leave-one-out a network without hidden
+        layers starts from equal shares of all kernels.
+    learning : "leave-one-out", "supervised", "semi-supervised", LeaveOneOut(...), Supervised(...), ..., or None
+        How the weights are learned from labels: by the leave-one-out error of ridge regression, which settles gains as
+        well, or through the SVM dual as in the paper; None keeps them as they are initialised.
     hidden_gain : float or (low, high)
-        What the weights of a hidden unit sum to, unless they are given; learning keeps the sum. A pair spreads the
+        What the weights of a hidden unit sum to, unless they are given; the dual keeps the sum. A pair spreads the
         units from low to high: tanh of a small gain is linear, of a large one it is nearly a step.
     output_gain : float
         The same for the output unit.
@@ -80,7 +87,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
     def __init__(
         self,
-        kernels: Any = DEFAULT_KERNELS,
+        kernels: Any = PAPERS_KERNELS,
         hidden: Sequence[int] = (80,),
         *,
         activation: Any = "tanh",
@@ -143,8 +150,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
             labels = as_labels(y)
             check_consistent_length(views, labels)
             mask = labelled_rows(labels, settings) if labelled is None else checked_mask(labelled, len(views))
-            result = learn_layers(kernel, views, labels, mask, settings, generator)
-            kernel = replace(kernel, layers=result.layers)
+            kernel, result = learn_kernel(kernel, views, labels, mask, settings, generator)
             self.learning_curve_ = result.curve
         measured = sample[:SCALE_SAMPLES]
         self.kernel_ = replace(kernel, scale=1.0 / spread(kernel.tensor(measured, measured)).item())
@@ -192,7 +198,9 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
     def _specs(self, views: Views) -> list[tuple[str, Any]]:
         """(view, kernel) of every input of the network."""
-        if not isinstance(self.kernels, Mapping):
+        if isinstance(self.kernels, str) and self.kernels == "auto":
+            per_view: dict[str, Any] = {name: self._fitting_kernels(views, name) for name in views.names}
+        elif not isinstance(self.kernels, Mapping):
             per_view = dict.fromkeys(views.names, self.kernels)
         else:
             per_view = dict(self.kernels)
@@ -209,6 +217,13 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def check_fitted(self) -> None:
         super().check_fitted()
         self._check_layout(self.kernel_.layout)
+
+    def _fitting_kernels(self, views: Views, view: str) -> tuple[str, ...]:
+        """What kernels="auto" means for one view."""
+        nonnegative = value_range(views, view, resolve_budget(self.memory_budget))[0] >= 0
+        if isinstance(make_activation(self.activation if self.hidden else self.output_activation), Exp):
+            return FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
+        return PAPERS_KERNELS if nonnegative else PAPERS_KERNELS[:-1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

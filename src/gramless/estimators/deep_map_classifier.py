@@ -18,11 +18,11 @@ from gramless.budget import resolve_budget
 from gramless.checks import check_array
 from gramless.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
 from gramless.errors import DataError
-from gramless.estimators.automatic_tuning import tune_if_possible
+from gramless.estimators.automatic_tuning import tune_automatically
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
-from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS, DeepKernelNetwork
+from gramless.estimators.deep_kernel_network import PAPERS_KERNELS, DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
@@ -68,12 +68,10 @@ class DeepMapClassifier(ViewsClassifier):
         The network, as in DeepKernelNetwork.
     n_landmarks, landmarks, n_components, precision
         The map, as in DeepMapNetwork.
-    tuning : "auto", None, "default", "filter", "exact", "algorithm1"
-        How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" is "exact" with at least 50
-        samples besides the landmarks to choose by and room for it in the memory budget, otherwise None; a warning
-        says where room was lacking, `map_network_.tuning` what was done. On the map as it is compiled a landmark shows
-        a private coordinate, which new samples never do, and a linear head memorises the landmarks among its training
-        samples by it. "exact" shows landmarks as it shows everybody else.
+    tuning : "auto", None, "landmarks", "algorithm1"
+        How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
+        landmarks and weights a few steps with the labels, as far as held-out samples say that it helps; with fewer than
+        50 samples besides the landmarks, or kernels that have no gradient, the map stays as it is compiled.
     C : float
         Penalty of the SVM.
     head : "squared_hinge", "huberized_hinge", "hinge", "balanced"
@@ -111,6 +109,8 @@ class DeepMapClassifier(ViewsClassifier):
     decision_ : TopGains, TopK or Threshold
     operating_points_ : tuple of OperatingPoint
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
+    finishing_curve_ : tuple of (step, score), or None
+        How held-out samples were ranked, by the number of steps in which landmarks and weights were moved with labels.
     n_iter_ : int
         Iterations of the solver, the largest over labels; on data in blocks, passes over it.
     online_ : FitSummary, OnlineHead or None
@@ -123,6 +123,7 @@ class DeepMapClassifier(ViewsClassifier):
     calibration_: Calibration | None
     decision_: TopGains | TopK | Threshold
     operating_points_: tuple[OperatingPoint, ...]
+    finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
     online_: FitSummary | OnlineHead | None
 
@@ -144,7 +145,7 @@ class DeepMapClassifier(ViewsClassifier):
 
     def __init__(
         self,
-        kernels: Any = DEFAULT_KERNELS,
+        kernels: Any = PAPERS_KERNELS,
         hidden: Sequence[int] = (80,),
         *,
         activation: Any = "tanh",
@@ -213,8 +214,9 @@ class DeepMapClassifier(ViewsClassifier):
             memory_budget=self.memory_budget,
             random_state=seeds[1],
         ).fit(views)
+        self.finishing_curve_ = None
         if self.tuning == "auto":
-            tune_if_possible(self.map_network_, views)
+            self.finishing_curve_ = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
         known = samples_of(views, labelled)
         phi = self._features(known)
         fit = LinearFit(

@@ -31,7 +31,7 @@ from gramless.estimators.inputs import generator_from, like_input, seed_from, vi
 from gramless.estimators.parameters import MAP_CONSTRAINTS
 from gramless.landmarks import SELECTORS
 from gramless.learning import make_learning
-from gramless.tuning import TUNERS, LandmarkExactMap, RepresenterMap
+from gramless.tuning import TUNERS, RepresenterMap
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
@@ -57,11 +57,10 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     evaluation : "auto", "collapsed", "layered"
         The layered map unfolds each layer into three sub-layers, as the paper does. Where nothing is truncated or
         quantised inside, it equals the collapsed one, which costs a fraction; "auto" then takes that.
-    tuning : None, "default", "filter", "exact", "algorithm1"
+    tuning : None, "landmarks", "algorithm1"
         How the map is fine-tuned on the training samples, without their labels, so that it stays true away from the
-        landmarks; a map with a higher error on held-out samples is never kept. "default" gives the lowest error on
-        samples never seen, "filter" is its fastest part, "exact" keeps the rows of the landmarks exact, and
-        "algorithm1" is the paper's. None leaves the map as it is compiled.
+        landmarks; a map with a higher error on held-out samples is never kept. "landmarks" moves the landmarks, which
+        need not be samples; "algorithm1" is the paper's. None leaves the map as it is compiled.
     precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU)
         What the engine may give up for speed: "codes" compares histograms by 8-bit codes, "tf32" and "bf16" multiply
         matrices with shorter mantissas. docs/engine.md has the measured errors. A device that lacks it uses float32.
@@ -73,7 +72,9 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     kernel_ : DeepKernel
     map_ : CollapsedMap or LayeredMap
     landmarks_ : Views
+        As they are after tuning.
     landmark_indices_ : array of int, or None where landmarks were given as samples
+        The samples that they started from.
     clipped_mass_ : list of lists
         Per layer of the map and unit, the share of the spectrum that was negative and had to be clipped.
     tuning_errors_ : (before, after), or None
@@ -151,12 +152,11 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         views = views.match(self.kernel_.layout)
         self.landmark_indices_, chosen = self._choose_landmarks(views, generator)
         self.landmarks_ = chosen.dense(views.dtype)
-        self.map_ = self._compile(views, generator)
+        self.replace_map(self._compile(views, generator))
         self.clipped_mass_ = self.map_.clipped_mass
         self.tuning_errors_ = None
         if self.tuning is not None:
             self._tune(self.tuning, views, generator)
-        self._n_features_out = self.map_.n_components
 
     def _fit_sample(self, blocks: Blocks) -> None:
         if not (isinstance(self.landmarks, str) or is_multiview(self.landmarks)):
@@ -178,7 +178,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fine_tune(self, X: Any) -> Self:
-        """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "default".
+        """Fine-tune the fitted map on more unlabelled samples, by `tuning` or, if that is None, by "landmarks".
 
         Of data in blocks a sample is drawn, as many as fit would draw.
         """
@@ -186,8 +186,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             X = blocks.sample(self.sample_size(), seed_from(self.random_state)).views
-        self._tune(self.tuning or "default", views_to_use(self, X), generator_from(self.random_state))
-        self._n_features_out = self.map_.n_components
+        self._tune(self.tuning or "landmarks", views_to_use(self, X), generator_from(self.random_state))
         return self
 
     def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
@@ -196,16 +195,21 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
                 "Algorithm 1 has made another network of this map, which no way of tuning goes on from: fit anew, with "
                 "another tuning or on all the samples."
             )
-        start = self.map_.collapsed if isinstance(self.map_, LandmarkExactMap) else self.map_
-        if not isinstance(start, CollapsedMap):
+        if not isinstance(self.map_, CollapsedMap):
             raise ValueError(
-                f"a {type(start).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
+                f"a {type(self.map_).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
                 "fine-tuning starts from."
             )
-        result = TUNERS[name](start, views, generator)
-        if result.map is not start:
-            self.map_ = result.map
+        result = TUNERS[name](self.map_, views, generator)
+        self.replace_map(result.map)
         self.tuning_errors_ = (result.error_before, result.error_after)
+
+    def replace_map(self, deep_map: DeepMap) -> None:
+        """Another map of the same views in the place of the fitted one."""
+        self.map_ = deep_map
+        if isinstance(deep_map, CollapsedMap):
+            self.kernel_, self.landmarks_ = deep_map.kernel, deep_map.landmarks
+        self._n_features_out = deep_map.n_components
 
     def transform(self, X: Any) -> Any:
         """phi(x) of every sample: (n, n_components).
@@ -223,7 +227,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     def explain(self, n_samples: int) -> Plan:
         """What transforming so many samples will take, before it is done: steps, operations, memory. Print it."""
         check_is_fitted(self)
-        if not isinstance(self.map_, (CollapsedMap, LandmarkExactMap)):
+        if not isinstance(self.map_, CollapsedMap):
             raise ValueError(
                 f"a {type(self.map_).__name__} runs layer by layer in plain PyTorch: there is no plan of it."
             )

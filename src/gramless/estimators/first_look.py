@@ -12,7 +12,7 @@ from gramless.dkn import DeepKernel
 from gramless.errors import DataError
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.heads import LabelCounts
-from gramless.learning import Supervised
+from gramless.learning import Learning
 
 OF_EACH_LABEL = 5  # samples at least, if there are as many
 
@@ -30,7 +30,7 @@ class FirstLook:
         return FirstLook(self.sample + other.sample, labels, other.negative | self.negative)
 
 
-def first_look(blocks: Blocks, size: int, seed: int, learning: Supervised | None) -> FirstLook:
+def first_look(blocks: Blocks, size: int, seed: int, learning: Learning | None) -> FirstLook:
     """One pass, which also finds the blocks that cannot be used; the sample has that size, and some of each label.
 
     learning : whether there may be samples without a label, which are not counted
@@ -51,7 +51,7 @@ def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
                 raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
 
 
-def _look(block: Block, *, drawing: Callable[[Block], Sample], learning: Supervised | None) -> FirstLook:
+def _look(block: Block, *, drawing: Callable[[Block], Sample], learning: Learning | None) -> FirstLook:
     known = None if block.labels is None else block.labels[labelled_rows(block.labels, learning)]
     labels = None if known is None else LabelCounts.of(known)
     found = {name: _first_negative(block, name) for name in block.views.names}

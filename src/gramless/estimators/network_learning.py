@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,14 @@ from torch import Tensor
 
 from gramless.budget import resolve_budget
 from gramless.dkn import DeepKernel
-from gramless.estimators.unlabelled import labels_of
+from gramless.estimators.unlabelled import labels_of, samples_of
 from gramless.heads import Labels
 from gramless.learning import (
     ElementaryValues,
     LaplacianObjective,
+    Learning,
     LearningResult,
+    LeaveOneOut,
     SemiSupervised,
     Supervised,
     SupervisedObjective,
@@ -25,11 +27,16 @@ from gramless.learning import (
     hold_out_stratified,
     kernel_distances,
     learn,
+    learn_by_leave_one_out,
     neighbour_laplacian,
+    without_idle_inputs,
 )
 from gramless.learning.network_gradient import gram_matrix
 from gramless.metrics import mean_average_precision
+from gramless.network import Layer
 from gramless.views import Views
+
+MATRICES = 5  # n x n in float64 at once: the kernel, its inverse, the gradient, and what they are made from
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +48,44 @@ class Roles:
     unlabelled: np.ndarray
 
 
-def learn_layers(
-    kernel: DeepKernel, views: Views, y: Any, labelled: np.ndarray, settings: Supervised, generator: torch.Generator
-) -> LearningResult:
+def learn_kernel(
+    kernel: DeepKernel, views: Views, y: Any, labelled: np.ndarray, settings: Learning, generator: torch.Generator
+) -> tuple[DeepKernel, LearningResult]:
     """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else."""
     _, signs = Labels.of(labels_of(y, labelled))
+    if isinstance(settings, LeaveOneOut):
+        return _by_leave_one_out(kernel, samples_of(views, labelled), signs, settings, generator)
+    result = _through_duals(kernel, views, labelled, signs, settings, generator)
+    return replace(kernel, layers=result.layers), result
+
+
+def _by_leave_one_out(
+    kernel: DeepKernel, views: Views, signs: np.ndarray, settings: LeaveOneOut, generator: torch.Generator
+) -> tuple[DeepKernel, LearningResult]:
+    """Of a network of one layer, kernels that come out with no weight to speak of are left out."""
+    budget = resolve_budget(kernel.memory_budget)
+    n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
+    drawn = draw_stratified(signs, min(settings.max_samples, max(2, n_affordable)), generator)
+    drawn = drawn[torch.randperm(len(drawn), generator=generator).numpy()]
+    elementary = ElementaryValues(kernel, views[drawn], None, budget)
+    targets = torch.from_numpy(signs[drawn]).to(elementary.device, torch.float64)
+    result = learn_by_leave_one_out(kernel.layers, elementary, targets - targets.mean(0), settings)
+    if len(result.layers) > 1:
+        return replace(kernel, layers=result.layers), result
+    (layer,) = result.layers
+    busy = without_idle_inputs(layer, elementary)
+    inputs = tuple(kernel.inputs[q] for q in busy)
+    return replace(kernel, inputs=inputs, layers=(Layer(layer.weights[:, busy], layer.activation),)), result
+
+
+def _through_duals(
+    kernel: DeepKernel,
+    views: Views,
+    labelled: np.ndarray,
+    signs: np.ndarray,
+    settings: Supervised,
+    generator: torch.Generator,
+) -> LearningResult:
     roles, train_signs, held_signs = assign_roles(labelled, signs, settings, generator)
     together = np.concatenate([roles.train, roles.unlabelled])
     elementary = ElementaryValues(

@@ -20,7 +20,7 @@ from gramless.constraints import (
 from gramless.engine import Precision
 from gramless.kernels import NAMED, Domain, Kernel
 from gramless.landmarks import SELECTORS
-from gramless.learning import Supervised
+from gramless.learning import LeaveOneOut, Supervised
 from gramless.tuning import TUNERS
 from gramless.views import is_multiview
 
@@ -68,7 +68,7 @@ NETWORK_CONSTRAINTS: Constraints = {
     "activation": [str, tuple, list, callable],
     "output_activation": [str, tuple, list, callable],
     "weights": [StrOptions({"random", "uniform"}), tuple, list],
-    "learning": [str, Supervised, None],
+    "learning": [str, Supervised, LeaveOneOut, None],
     "hidden_gain": [POSITIVE, ASCENDING],
     "output_gain": [POSITIVE],
     "normalize": ["boolean"],

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gramless.errors import DataError
-from gramless.learning import SemiSupervised, Supervised
+from gramless.learning import Learning, SemiSupervised
 from gramless.views import Views
 
 MARK = -1  # scikit-learn's convention
 
 
-def labelled_rows(y: Any, settings: Supervised | None) -> np.ndarray:
+def labelled_rows(y: Any, settings: Learning | None) -> np.ndarray:
     """Mask of the samples that have a label, (n,): all of them unless learning is semi-supervised.
 
     Then y = -1 marks a sample without one, and a row of -1 where samples have several labels. To other learning -1 is

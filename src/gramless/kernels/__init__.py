@@ -9,7 +9,9 @@ from gramless.kernels.arc_cosine import ArcCosine
 from gramless.kernels.base import Domain, Kernel
 from gramless.kernels.chi_square import ChiSquare
 from gramless.kernels.custom import Custom
+from gramless.kernels.distance import Distance
 from gramless.kernels.gaussian import Gaussian
+from gramless.kernels.hellinger import Hellinger
 from gramless.kernels.intersection import Intersection
 from gramless.kernels.laplacian import Laplacian
 from gramless.kernels.linear import Linear
@@ -26,6 +28,12 @@ NAMED: dict[str, Kernel] = {
     "laplacian": Laplacian(),
     "intersection": Intersection(),
     "chi2": ChiSquare(),
+    "hellinger": Hellinger(),
+    "hellinger4": Hellinger(root=4),
+    "distance": Distance(),
+    "cosine-distance": Distance("rows"),
+    "hellinger-distance": Distance("rows", root=2),
+    "hellinger4-distance": Distance("rows", root=4),
     "arccos0": ArcCosine(order=0),
     "arccos1": ArcCosine(order=1),
     "arccos2": ArcCosine(order=2),
@@ -34,7 +42,10 @@ NAMED: dict[str, Kernel] = {
 
 
 def make_kernel(spec: KernelSpec, *, normalize: bool) -> Kernel:
-    """A kernel from its name or from a function of two arrays, normalised if asked; a Kernel stays as it is."""
+    """A kernel from its name or from a function of two arrays, normalised if asked; a Kernel stays as it is.
+
+    Conditional kernels are never normalised.
+    """
     if isinstance(spec, Kernel):
         return spec
     if isinstance(spec, str):
@@ -43,7 +54,7 @@ def make_kernel(spec: KernelSpec, *, normalize: bool) -> Kernel:
                 f"there is no kernel named {spec!r}. Named kernels: {', '.join(NAMED)}; "
                 "or give a Kernel such as Gaussian(scale=2.0), or a function of two arrays."
             )
-        return replace(NAMED[spec], normalize=normalize)
+        return replace(NAMED[spec], normalize=normalize and not NAMED[spec].conditional)
     if callable(spec):
         return Custom(spec, normalize=normalize)
     raise TypeError(f"a kernel is a name, a Kernel or a function of two arrays, not {type(spec).__name__}.")
@@ -54,8 +65,10 @@ __all__ = [
     "ArcCosine",
     "ChiSquare",
     "Custom",
+    "Distance",
     "Domain",
     "Gaussian",
+    "Hellinger",
     "Intersection",
     "Kernel",
     "KernelSpec",

@@ -31,10 +31,11 @@ class Domain(Enum):
             )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernel(ABC):
     """An elementary kernel k(x, z) on the rows of one view: an immutable value.
 
+    Equal by their parameters, or, where these are functions or arrays, only to themselves (`eq=False`).
     A subclass holds its parameters and writes the formula of `_values` and `_self_values` on tensors.
     With `normalize=True` the kernel is k(x, z) / sqrt(k(x, x) k(z, z)), and 0 where a sample has k(x, x) = 0.
     """
@@ -43,6 +44,10 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     domain: ClassVar[Domain] = Domain.REAL
+    conditional: ClassVar[bool] = False
+    """Whether it is only conditionally p.s.d.: sum_ij c_i c_j k(x_i, x_j) >= 0 where the c_i sum to 0. It then has no
+    map and is never normalised, but by Schoenberg's theorem the exponential of it, and of a non-negative combination
+    with kernels of either kind, is p.s.d."""
     _parameter_constraints: ClassVar[Constraints] = {"normalize": ["boolean"]}
 
     def __post_init__(self) -> None:

@@ -4,8 +4,10 @@ from gramless.learning.checkpoint import CurvePoint
 from gramless.learning.elementary import ElementaryValues
 from gramless.learning.graph import kernel_distances, neighbour_laplacian
 from gramless.learning.held_out import draw_stratified, hold_out_stratified
+from gramless.learning.leave_one_out import leave_one_out_residuals
 from gramless.learning.objectives import LaplacianObjective, SupervisedObjective, spread
-from gramless.learning.settings import SemiSupervised, Supervised, make_learning
+from gramless.learning.ridge_trainer import learn_by_leave_one_out, without_idle_inputs
+from gramless.learning.settings import Learning, LeaveOneOut, SemiSupervised, Supervised, make_learning
 from gramless.learning.svm_dual import DualSolution, box, solve_svm_duals
 from gramless.learning.trainer import LearningResult, learn
 
@@ -14,7 +16,9 @@ __all__ = [
     "DualSolution",
     "ElementaryValues",
     "LaplacianObjective",
+    "Learning",
     "LearningResult",
+    "LeaveOneOut",
     "SemiSupervised",
     "Supervised",
     "SupervisedObjective",
@@ -23,8 +27,11 @@ __all__ = [
     "hold_out_stratified",
     "kernel_distances",
     "learn",
+    "learn_by_leave_one_out",
+    "leave_one_out_residuals",
     "make_learning",
     "neighbour_laplacian",
     "solve_svm_duals",
     "spread",
+    "without_idle_inputs",
 ]

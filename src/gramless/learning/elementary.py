@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +73,13 @@ class ElementaryValues:
         self._folder = tempfile.TemporaryDirectory(prefix="gramless-")
         path = Path(self._folder.name) / "elementary"
         return torch.from_file(str(path), shared=True, size=n_values, dtype=torch.float32)
+
+    def first_tile(self) -> ElementaryValues:
+        """The same of the samples of the first tile alone, sharing its memory."""
+        first = copy(self)
+        first._square, first._across = self._square[:1], []
+        first.n_samples, first.n_others = _size(self._square[0].rows), 0
+        return first
 
     def square(self) -> Iterator[Tile]:
         """Tiles of the upper triangle of X with itself."""

@@ -71,15 +71,38 @@ class SemiSupervised(Supervised):
     }
 
 
-NAMED: dict[str, Supervised] = {"supervised": Supervised(), "semi-supervised": SemiSupervised()}
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Learning by the leave-one-out error of ridge regression: weights, gains and the ridge itself.
+
+    max_evaluations : of the error, on the first thousand samples and again on all of them
+    max_samples : learn from at most so many samples, drawn at random; cost is cubic in their number
+    """
+
+    max_evaluations: int = 40
+    max_samples: int = 5_000
+
+    def __post_init__(self) -> None:
+        if self.max_evaluations < 1 or self.max_samples < 2:
+            raise ValueError("max_evaluations must be at least 1, and max_samples at least 2.")
 
 
-def make_learning(spec: Any) -> Supervised | None:
+Learning = Supervised | LeaveOneOut
+
+NAMED: dict[str, Learning] = {
+    "leave-one-out": LeaveOneOut(),
+    "supervised": Supervised(),
+    "semi-supervised": SemiSupervised(),
+}
+
+
+def make_learning(spec: Any) -> Learning | None:
     """Settings from a name, from themselves, or None for weights as they are initialised."""
-    if spec is None or isinstance(spec, Supervised):
+    if spec is None or isinstance(spec, Learning):
         return spec
     if isinstance(spec, str) and spec in NAMED:
         return NAMED[spec]
     raise ValueError(
-        f"learning={spec!r}: give {', '.join(map(repr, NAMED))}, Supervised(...), SemiSupervised(...) or None."
+        f"learning={spec!r}: give {', '.join(map(repr, NAMED))}, LeaveOneOut(...), "
+        "Supervised(...), SemiSupervised(...) or None."
     )

@@ -1,6 +1,6 @@
 """Explicit maps of one elementary kernel: exact, unary, eigendecomposition (Nystrom), random Fourier."""
 
-from gramless.maps.base import ExplicitMap, MapRecipe, inner
+from gramless.maps.base import ExplicitMap, MapRecipe, inner, refuse_conditional
 from gramless.maps.eigen import Eigen
 from gramless.maps.exact import Exact
 from gramless.maps.fourier import Fourier
@@ -17,5 +17,6 @@ __all__ = [
     "Unary",
     "inner",
     "project",
+    "refuse_conditional",
     "warn_if_clipped",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -62,6 +62,18 @@ class MapRecipe(ABC):
         smallest and largest value of each feature over all training samples (over the landmarks, if not given); a map
         whose landmark matrix does not fit into `budget` bytes is refused.
         """
+
+
+def refuse_conditional(kernels: Iterable[Kernel], what: str) -> None:
+    """Maps are of p.s.d. kernels."""
+    names = [kernel.name for kernel in kernels if kernel.conditional]
+    if names:
+        raise ValueError(
+            f"{what} needs an explicit map of every elementary kernel, and the {names[0]} kernel, which is only "
+            "conditionally p.s.d., has none: no vectors have such inner products. Map the whole network at once: "
+            "evaluation='collapsed', or 'auto' with hidden_components=None and input_maps='eigen', and another way of "
+            "tuning than 'algorithm1'. Or leave that kernel out."
+        )
 
 
 def inner(a: Any, b: Any) -> Tensor:

@@ -12,7 +12,7 @@ from gramless.budget import require
 from gramless.checks import check_array
 from gramless.constraints import Constraints, check_parameters, whole
 from gramless.kernels import Kernel
-from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
+from gramless.maps.base import Bounds, ExplicitMap, MapRecipe, refuse_conditional
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
 
 
@@ -35,6 +35,7 @@ class Eigen(MapRecipe):
         budget: int,
         bounds: Bounds | None = None,
     ) -> EigenMap:
+        refuse_conditional([kernel], "an eigendecomposition of one kernel")
         require(
             3 * len(landmarks) ** 2 * 8,
             budget,

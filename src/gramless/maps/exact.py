@@ -1,4 +1,4 @@
-"""Exact maps of the linear kernel, phi(x) = x, and of polynomial kernels (section 3.1 of the paper)."""
+"""Exact maps of the linear kernel, phi(x) = x, of polynomial ones (section 3.1 of the paper), and of Hellinger's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch import Tensor
 
 from gramless.budget import require
 from gramless.errors import DataError
-from gramless.kernels import Kernel, Linear, Polynomial
+from gramless.kernels import Hellinger, Kernel, Linear, Polynomial
 from gramless.maps.base import Bounds, ExplicitMap, MapRecipe
 
 
 @dataclass(frozen=True)
 class Exact(MapRecipe):
-    """The exact map, for linear and polynomial kernels."""
+    """The exact map, for linear, polynomial and Hellinger kernels."""
 
     def fit(
         self,
@@ -30,6 +30,8 @@ class Exact(MapRecipe):
         n_features = landmarks.shape[1]
         if isinstance(kernel, Linear):
             return LinearMap(kernel, n_features)
+        if isinstance(kernel, Hellinger):
+            return HellingerMap(kernel, n_features)
         if isinstance(kernel, Polynomial):
             n_columns = count_monomials(n_features, kernel.degree, kernel.offset)
             require(
@@ -41,7 +43,7 @@ class Exact(MapRecipe):
             )
             return PolynomialMap(kernel, n_features)
         raise TypeError(
-            f"the {kernel.name} kernel has no finite exact map; those of linear and polynomial kernels are."
+            f"the {kernel.name} kernel has no finite exact map; linear, polynomial and hellinger kernels have one."
         )
 
 
@@ -63,6 +65,29 @@ class LinearMap(ExplicitMap):
 
     def transform(self, x: Tensor) -> Tensor:
         return self._normalize(x, x)
+
+
+@dataclass(frozen=True)
+class HellingerMap(ExplicitMap):
+    """The roots of the features."""
+
+    kernel: Hellinger
+    n_features: int
+
+    def __post_init__(self) -> None:
+        _check_features(self.n_features)
+
+    @property
+    def n_inputs(self) -> int:
+        return self.n_features
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_features
+
+    def transform(self, x: Tensor) -> Tensor:
+        self.kernel.check(x)
+        return self._normalize(self.kernel.features(x), x)
 
 
 @dataclass(frozen=True, eq=False)

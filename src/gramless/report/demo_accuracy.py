@@ -13,7 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from gramless.dkn import DeepKernel
 from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
-from gramless.estimators.deep_kernel_network import DEFAULT_KERNELS
+from gramless.estimators.deep_kernel_network import PAPERS_KERNELS
 from gramless.learning import Supervised
 from gramless.report.demo_result import DemoSizes
 from gramless.views import Views
@@ -81,11 +81,11 @@ def compare_methods(views: Views, target: np.ndarray, split: Split, n_landmarks:
     single = {
         f"{view}, {kernel}": against_support(combined_kernel(known, {view: [kernel]}))
         for view in views.names
-        for kernel in DEFAULT_KERNELS
+        for kernel in PAPERS_KERNELS
     }
     yield evaluate("best single kernel", single, kernel_svm)
 
-    average = combined_kernel(known, dict.fromkeys(views.names, DEFAULT_KERNELS))
+    average = combined_kernel(known, dict.fromkeys(views.names, PAPERS_KERNELS))
     yield evaluate(f"average of {len(single)} kernels", {"": against_support(average)}, kernel_svm)
 
     untrained = DeepKernelNetwork(learning=None, random_state=seed).fit(known).kernel_

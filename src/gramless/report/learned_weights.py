@@ -39,15 +39,16 @@ def input_shares(kernel: DeepKernel) -> np.ndarray:
     """The share of each elementary kernel in the network's output: (n_inputs,), summing to 1.
 
     Between two samples that are nothing alike all elementary kernels are 0, between a sample and itself they are 1
-    (normalised kernels are; others are taken to have that scale). On the straight way from the one to the other the
-    output grows, and this growth is the sum of what every input adds: the integral of d output / d input. These are
-    the integrated gradients of Sundararajan, Taly and Yan (2017). In a network without activations they are the
-    products of the weights from input to output; in others each unit counts by its slope, so that a tanh that is
-    saturated counts little whatever its weights.
+    (normalised kernels are; others are taken to have that scale; distances are -1 on average, and 0). On the straight
+    way from the one to the other the output grows, and this growth is the sum of what every input adds: the integral
+    of d output / d input. These are the integrated gradients of Sundararajan, Taly and Yan (2017). In a network without
+    activations they are the products of the weights from input to output; in others each unit counts by its slope, so
+    that a tanh that is saturated counts little whatever its weights.
     """
     positions, lengths = np.polynomial.legendre.leggauss(N_POINTS)
     way = torch.from_numpy((positions + 1) / 2)
-    values = way.repeat(len(kernel.inputs), 1).requires_grad_()  # (n_inputs, n_points)
+    unlike = torch.tensor([-1.0 if entry.kernel.conditional else 0.0 for entry in kernel.inputs], dtype=way.dtype)
+    values = (unlike[:, None] + way).requires_grad_()  # (n_inputs, n_points)
     with torch.enable_grad():
         output = values
         for layer in kernel.layers:
@@ -77,6 +78,8 @@ def shares_by(kernel: DeepKernel) -> ShareTable:
 def kernel_name(kernel: Kernel) -> str:
     """The name by which people ask for a kernel: its order or degree counts, its scale does not."""
     parameters = {name: getattr(kernel, name) for name in ("degree", "order") if hasattr(kernel, name)}
+    if not parameters:
+        return kernel.name
     for name, named in NAMED.items():
         if type(named) is type(kernel) and all(getattr(named, key) == value for key, value in parameters.items()):
             return name

@@ -16,7 +16,7 @@ VERSION = 1
 COMPARED_TUNING = 3_000  # S' of the paper's comparison
 
 SEMI_SUPERVISED = "semi-supervised 3-layer DKN (LDMKL's setting)"
-INITIAL, FINE_TUNED = discrimination.MAP_MODELS[None], discrimination.MAP_MODELS["exact"]
+INITIAL, FINE_TUNED = discrimination.MAP_MODELS[None], discrimination.MAP_MODELS["landmarks"]
 SEE_TEST_PICTURES = (methods.TRANSDUCTIVE, SEMI_SUPERVISED, FINE_TUNED)
 """How the labels of rows begin whose methods see the test pictures, without their keywords."""
 

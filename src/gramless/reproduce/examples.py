@@ -27,7 +27,7 @@ def section(
     fine_tuned = computed.runs(
         discrimination.TABLE,
         **{
-            "model": discrimination.MAP_MODELS["exact"],
+            "model": discrimination.MAP_MODELS["landmarks"],
             "features": features,
             "S": n_landmarks,
             "S'": max(plan.n_tuning),

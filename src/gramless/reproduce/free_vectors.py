@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gramless.tuning.descent import descend
+from gramless.reproduce.descent import descend
 from gramless.tuning.relative_error import error_gradient, held_out_error
 from gramless.tuning.result import BestSoFar
 

@@ -44,7 +44,7 @@ def cells(laboratory: Laboratory, plan: Plan) -> list[Cell]:
                 for n_landmarks in plan.n_landmarks:
                     found.append(_cell(laboratory, network, MapSpec(network, n_landmarks, seed)))
                     found += [
-                        _cell(laboratory, network, MapSpec(network, n_landmarks, seed, "exact", n_tuning))
+                        _cell(laboratory, network, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
                         for n_tuning in plan.n_tuning
                     ]
     return found
@@ -57,7 +57,7 @@ def table(computed: Computed, plan: Plan) -> Table:
     ]
     for n_landmarks in plan.n_landmarks:
         models.append((MAP_MODELS[None], n_landmarks, None))
-        models += [(MAP_MODELS["exact"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
+        models += [(MAP_MODELS["landmarks"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
     for model, n_s, n_tuned in models:
         runs = computed.runs(TABLE, **{"model": model, "S": n_s, "S'": n_tuned})
         theirs = paper.discrimination_row("imageclef", model, n_s, n_tuned)

@@ -1,7 +1,8 @@
 """What the cells of one set of features share: learned networks, their values between all pictures, and maps.
 
 A network is learned once and kept as a file; learning that was interrupted continues. The kernel matrix of all pictures
-(100 MB for COREL5k) stays in memory for the network that is being worked on. Maps read their kernel values from it.
+(100 MB for COREL5k) stays in memory for the network that is being worked on. Initial maps read their kernel values from
+it; maps that are tuned are made from the pictures' features, and kept as files.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ KERNELS = ("linear", "poly2", "gaussian", "intersection")  # the paper's four
 NUMBER = "number"  # the view of pictures whose kernel values are looked up
 
 Learning = Literal["supervised", "semi-supervised", "average"]
-Tuning = Literal["default", "exact", "algorithm1"]
+Tuning = Literal["landmarks", "algorithm1"]
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,9 @@ class Laboratory:
         return self._gram[1]
 
     def map(self, spec: MapSpec) -> DeepMapOfAll:
-        """Found again, or made; those of Algorithm 1, which are slow, are kept in files."""
+        """Found again, or made; tuned ones, which take long, are kept in files."""
         if self._map is None or self._map[0] != spec:
-            make: Callable[[MapSpec], DeepMapOfAll] = self._slow if spec.tuning == "algorithm1" else self._fast
+            make: Callable[[MapSpec], DeepMapOfAll] = self._initial if spec.tuning is None else self._tuned
             self._map = spec, make(spec)
         return self._map[1]
 
@@ -158,20 +159,20 @@ class Laboratory:
             return network.fit(pictures.views[labelled], pictures.labels, known).kernel_
         return network.fit(pictures.views[pictures.train], pictures.labels[pictures.train]).kernel_
 
-    def _fast(self, spec: MapSpec) -> DeepMapOfAll:
+    def _initial(self, spec: MapSpec) -> DeepMapOfAll:
         gram = self.gram(spec.network)
         numbers = Views({NUMBER: np.arange(len(gram), dtype=np.float32)[:, None]})
-        return self._tuned(spec, looked_up(gram), numbers)
+        return self._made(spec, looked_up(gram), numbers)
 
-    def _slow(self, spec: MapSpec) -> DeepMapOfAll:
+    def _tuned(self, spec: MapSpec) -> DeepMapOfAll:
         path = self.folder / f"{self._name(asdict(spec))}.npz"
         if not path.exists():
-            made = self._tuned(spec, self.kernel(spec.network), self.collection.views)
+            made = self._made(spec, self.kernel(spec.network), self.collection.views)
             write_atomically(path, lambda file: np.savez(file, phi=made.phi, curve=np.array(made.curve)))
         with np.load(path) as file:
             return DeepMapOfAll(file["phi"], [(int(step), float(error)) for step, error in file["curve"]])
 
-    def _tuned(self, spec: MapSpec, kernel: DeepKernel, views: Views) -> DeepMapOfAll:
+    def _made(self, spec: MapSpec, kernel: DeepKernel, views: Views) -> DeepMapOfAll:
         drawn = self.draw(spec.n_landmarks, spec.n_tuning, spec.seed)
         network = DeepMapNetwork(kernel, landmarks=drawn.landmarks, random_state=spec.seed).fit(views)
         deep_map, curve = network.map_, []

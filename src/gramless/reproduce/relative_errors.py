@@ -21,8 +21,7 @@ TABLE = "relative error"
 VERSION = 1
 METHODS: dict[Tuning | None, str] = {
     None: "initial",
-    "default": "fine-tuned, ours",
-    "exact": "fine-tuned, ours with exact landmarks",
+    "landmarks": "fine-tuned, moved landmarks",
     "algorithm1": "fine-tuned, Algorithm 1",
 }
 CONSTANT = "a constant in the kernel's place"
@@ -49,8 +48,7 @@ class Plan:
         """The maps of so many landmarks, row by row of the table."""
         yield None, None
         for n_tuning in sorted({n_landmarks, *self.n_tuning}):
-            yield "default", n_tuning
-            yield "exact", n_tuning
+            yield "landmarks", n_tuning
             if n_landmarks in self.algorithm1_landmarks:
                 yield "algorithm1", n_tuning
 
@@ -66,7 +64,7 @@ def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
     ]
     networks = [NetworkSpec("supervised", 3, plan.max_samples, seed) for seed in range(plan.seeds)]
     starts = [
-        MapSpec(network, n_landmarks, network.seed, "exact", max(plan.n_tuning))
+        MapSpec(network, n_landmarks, network.seed, "landmarks", max(plan.n_tuning))
         for network in networks
         for n_landmarks in plan.free_landmarks
     ]
@@ -199,9 +197,9 @@ def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) ->
         "Percent, mean over all pairs of T of |a - b| / (|a| + |b|), a the inner product of two vectors and b the "
         f"kernel's value; supervised 3-layer DKN. {over_seeds(plan.seeds)}{of_algorithm1}. The first row says how "
         "much there is to approximate: RE shrinks with the spread of the kernel's values, and the paper does not say "
-        f"what its own kernel has.{of_free if plan.free_landmarks else ''} An initial map, and ours with exact "
-        "landmarks, give a landmark's values exactly; our default gives these up for pictures that are not landmarks, "
-        "so the last column leaves out S and S'.",
+        f"what its own kernel has.{of_free if plan.free_landmarks else ''} An initial map "
+        "gives a landmark's values exactly; moved landmarks are no pictures any more and give these up, so the last "
+        "column leaves out S and S'.",
         (),
         (*(f"T = {size:,}" for size in plan.n_samples), "outside S and S'"),
         tuple(rows),

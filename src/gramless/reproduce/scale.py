@@ -124,7 +124,8 @@ def error_table(computed: Computed, plan: Plan) -> Table:
     return Table(
         f"Relative errors up to {max(plan.n_samples):,} samples, made-up features",
         f"{MADE_UP}. Percent, mean over all pairs of T; an untrained network of 40 kernels and 80 hidden units, maps "
-        "fine-tuned by our default. The paper's figures are of real pictures, so neither is ahead of the other.",
+        "fine-tuned by moving their landmarks. The paper's figures are of real pictures, so neither is ahead of the "
+        "other.",
         (),
         tuple(f"T = {size:,}" for size in plan.n_samples),
         tuple(rows),

@@ -24,18 +24,20 @@ from gramless.kernels import (
     ArcCosine,
     ChiSquare,
     Custom,
+    Distance,
     Gaussian,
+    Hellinger,
     Intersection,
     Laplacian,
     Linear,
     Polynomial,
     Precomputed,
 )
-from gramless.learning import CurvePoint, SemiSupervised, Supervised
+from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
 from gramless.maps import eigen, exact, fourier, spectrum, unary
 from gramless.network import Layer, ViewKernel, activations
 from gramless.storage.hints import conforms
-from gramless.tuning import LandmarkExactMap, RepresenterMap
+from gramless.tuning import RepresenterMap
 
 ESTIMATORS: dict[str, type] = {
     cls.__name__: cls
@@ -45,17 +47,18 @@ ESTIMATORS: dict[str, type] = {
 VALUES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Linear, Polynomial, Precomputed),
+        *(ArcCosine, ChiSquare, Custom, Distance, Gaussian, Hellinger, Intersection, Laplacian, Linear),
+        *(Polynomial, Precomputed),
         *(activations.Tanh, activations.Sinh, activations.Exp, activations.Identity),
         *(activations.Power, activations.CustomActivation),
         *(DeepKernel, ViewKernel, Layer),
-        *(exact.Exact, exact.LinearMap, exact.PolynomialMap, fourier.Fourier, fourier.FourierMap),
+        *(exact.Exact, exact.HellingerMap, exact.LinearMap, exact.PolynomialMap, fourier.Fourier, fourier.FourierMap),
         *(eigen.Eigen, eigen.EigenMap, spectrum.Projection),
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
-        *(CollapsedMap, LayeredMap, LandmarkExactMap, RepresenterMap),
+        *(CollapsedMap, LayeredMap, RepresenterMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
         *(Head, Labels, FitSummary, OnlineHead, Calibration, TopGains, TopK, Threshold),
-        *(Supervised, SemiSupervised, CurvePoint),
+        *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),
         *(OperatingPoint, PictureFeatures, Album, Annotator),
     )
 }

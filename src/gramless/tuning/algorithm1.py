@@ -26,6 +26,7 @@ from torch import Tensor
 from gramless.budget import require, resolve_budget
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap
+from gramless.maps import refuse_conditional
 from gramless.network import forward as output_kernel
 from gramless.progress import ProgressBar
 from gramless.tuning import backprop
@@ -63,6 +64,7 @@ def tune_algorithm1(
     """
     if min(n_pairs, batch_size) < 1 or not step > 0:
         raise ValueError(f"n_pairs={n_pairs}, batch_size={batch_size} and step={step} must be positive.")
+    refuse_conditional((entry.kernel for entry in deep_map.kernel.inputs), "tuning='algorithm1'")
     landmarks, dtype = deep_map.landmarks, deep_map.dtype
     unscaled = _unscaled(deep_map)
     kernel = unscaled.kernel

@@ -28,6 +28,8 @@ def operation_of(operation, degree, v):
         return v**degree
     if operation == Operation.EXPONENTIAL:
         return np.exp(np.minimum(v, 0))
+    if operation == Operation.NONPOSITIVE:
+        return np.minimum(v, 0)
     cos = np.clip(v, -1, 1)
     angle, sin = np.arccos(cos), np.sqrt(1 - cos**2)
     return {
@@ -39,7 +41,7 @@ def operation_of(operation, degree, v):
 
 def random_kernels(rng, n_kernels, n_planes, n, m):
     elementary = Elementary(
-        rng.integers(0, 5, n_kernels).astype(np.int32),
+        rng.integers(0, len(Operation), n_kernels).astype(np.int32),
         rng.integers(0, n_planes, n_kernels).astype(np.int32),
         rng.integers(1, 5, n_kernels).astype(np.int32),
         rng.uniform(-0.6, 0.6, n_kernels).astype(F32),
@@ -180,6 +182,11 @@ def test_the_decaying_exponential_is_accurate_and_never_above_one():
 def test_powers(degree, rng):
     t = rng.uniform(-3, 3, 77).astype(F32)
     np.testing.assert_allclose(kernel_of(Operation.POWER, t, degree), t.astype(np.float64) ** degree, rtol=2e-6)
+
+
+def test_nothing_above_zero_is_left():
+    t = np.array([-np.inf, -3e38, -1.5, -1e-45, -0.0, 0.0, 1e-45, 2.0, np.inf], F32)
+    assert kernel_of(Operation.NONPOSITIVE, t).tolist() == np.minimum(t, 0).tolist()
 
 
 def test_a_gaussian_of_a_sample_with_itself_is_exactly_one(rng):

@@ -25,6 +25,8 @@ def operation(v, which, degree=1):
         return v ** int(degree)
     if which == Operation.EXPONENTIAL:
         return np.exp(np.minimum(v, 0))
+    if which == Operation.NONPOSITIVE:
+        return np.minimum(v, 0)
     cosine = np.clip(v, -1, 1)
     angle, sine = np.arccos(cosine), np.sqrt(1 - cosine**2)
     if which == Operation.ARC_COSINE_0:

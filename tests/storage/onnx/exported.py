@@ -12,7 +12,6 @@ import gramless as gl
 from gramless.dmn import LayeredMap
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.storage.onnx import export_onnx
-from gramless.tuning import LandmarkExactMap
 
 ACCURACY = 1e-4  # of the largest value
 ROWS = 4  # at once, so that small batches take several blocks
@@ -56,15 +55,13 @@ def in_float64(deep_map):
         deep_map = deepcopy(deep_map)
         deep_map.dtype = torch.float64
         return deep_map.to(torch.float64)
-    if isinstance(deep_map, LandmarkExactMap):
-        return replace(deep_map, collapsed=in_float64(deep_map.collapsed))
     return replace(deep_map, dtype=torch.float64)
 
 
-def kernel_values(kernel, X, Z, folder, dtype=np.float32):
-    """k(x, z) as a file computes it, through a map whose projection is the identity: (n, m)."""
+def kernel_values(kernel, X, Z, folder, dtype=np.float32, activation="identity"):
+    """k(x, z), activated, as a file computes it, through a map whose projection is the identity: (n, m)."""
     views = gl.Views({"v": Z.astype(dtype)})
-    deep = gl.DeepKernel((ViewKernel("v", kernel),), (Layer([[1.0]], make_activation("identity")),), views.layout)
+    deep = gl.DeepKernel((ViewKernel("v", kernel),), (Layer([[1.0]], make_activation(activation)),), views.layout)
     network = gl.DeepMapNetwork(deep, landmarks=np.arange(len(Z))).fit(views)
     identity = torch.eye(len(Z), dtype=torch.float64)
     projection = replace(network.map_.projection, matrix=identity, eigenvalues=identity.diagonal())

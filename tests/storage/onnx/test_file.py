@@ -28,7 +28,7 @@ def data(rng):
 
 @pytest.fixture
 def network(data):
-    return gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 15, tuning="exact", random_state=0).fit(data[0])
+    return gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 15, tuning="landmarks", random_state=0).fit(data[0])
 
 
 ALONE = """
@@ -115,7 +115,7 @@ def test_the_file_says_what_it_is_and_has_standard_operators_only(data, network,
 def test_landmarks_are_stored_once_and_the_projection_of_a_classifier_not_at_all(rng, tmp_path):
     X = {"a": rng.random((200, 300)).astype(np.float32)}
     kernels = ("linear", "poly2", "gaussian", "laplacian", "intersection", "chi2", "arccos1")
-    settings = {"n_landmarks": 100, "tuning": "exact", **SMALL}
+    settings = {"n_landmarks": 100, "tuning": "landmarks", **SMALL}
     classifier = gl.DeepMapClassifier(kernels, **settings).fit(X, np.arange(200) % 3)
     export_onnx(classifier, tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx").stat().st_size < 1.2 * 100 * 300 * 4

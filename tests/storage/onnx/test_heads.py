@@ -24,7 +24,7 @@ def check_scores(found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=ACCURACY * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("tuning", ["auto", None, "default"])
+@pytest.mark.parametrize("tuning", ["auto", None])
 @pytest.mark.parametrize(
     "names",
     [

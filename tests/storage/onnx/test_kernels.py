@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 
 import gramless as gl
-from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Intersection, Laplacian, Precomputed
+from gramless.kernels import ArcCosine, ChiSquare, Custom, Distance, Gaussian, Intersection, Laplacian, Precomputed
 from gramless.storage.onnx import pairs
 from tests.contracts.samples import sample_sets
 from tests.kernels.test_hostile_inputs import DISTANCE, HOMOGENEOUS
@@ -89,6 +90,32 @@ def test_landmarks_in_any_number_of_groups(kernel, n_landmarks, rng, tmp_path, m
     formulas = {Intersection: oracle.intersection, Laplacian: oracle.laplacian(9.0), ChiSquare: oracle.chi_square(9.0)}
     found = kernel_values(kernel, X, Z, tmp_path)
     np.testing.assert_allclose(found, oracle.matrix(formulas[type(kernel)], X, Z), rtol=1e-5)
+
+
+@every_dtype
+@pytest.mark.parametrize("root", [1, 2, 4])
+@pytest.mark.parametrize("scaling", ["columns", "rows", "none"])
+@pytest.mark.parametrize("data", ["plain", "coinciding", "rows of zeros", "far from the origin", "huge", "outliers"])
+def test_distances_under_an_exponential(data, scaling, root, dtype, rng, tmp_path):
+    X, Z = (rounded(rng.normal(size=(n, 4))) for n in (9, 6))
+    if root > 1:
+        X, Z = np.abs(X), np.abs(Z)
+    Z[:, 2] = 0.5  # no spread
+    if data == "coinciding":
+        X[:6] = Z
+    elif data == "rows of zeros":
+        X[3] = Z[1] = 0.0
+    elif data == "far from the origin":
+        X, Z = rounded(X + 1000), rounded(Z + 1000)
+    elif data == "huge":
+        X, Z = rounded(X * 1e30), rounded(Z * 1e30)
+    formula = oracle.distance(Z, scaling, root)
+    if data == "outliers":
+        X[2:4] += 1e4
+        X[4] = 3e38
+    kernel = Distance(scaling, root).fit(torch.from_numpy(Z), torch.Generator())
+    found = kernel_values(kernel, X, Z, tmp_path, dtype, activation="exp")
+    np.testing.assert_allclose(found, np.exp(oracle.matrix(formula, X, Z)), rtol=1e-5, atol=1e-37)
 
 
 def test_the_angle_of_order_zero_is_right_where_samples_coincide(rng, tmp_path):

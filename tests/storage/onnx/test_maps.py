@@ -7,12 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gramless as gl
-from gramless.dmn import collapse
-from gramless.kernels import Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
 from gramless.maps import Eigen, Exact, Fourier, Unary
 from gramless.network import Layer, ViewKernel, make_activation
-from gramless.storage.onnx.known_rows import telling_columns
-from gramless.tuning import LandmarkExactMap, RepresenterMap
+from gramless.tuning import RepresenterMap
 from tests.networks import random_kernel, random_views, seeds
 from tests.storage.onnx.exported import answers, check_vectors
 
@@ -29,8 +27,7 @@ MAPS = {
     "fewer components": {"n_components": 5},
     "layered": {"evaluation": "layered"},
     "layered, truncated": {"hidden_components": 6, "n_components": 7},
-    "filtered": {"tuning": "filter"},
-    "exact landmarks": {"tuning": "exact"},
+    "moved landmarks": {"tuning": "landmarks"},
 }
 
 
@@ -93,6 +90,8 @@ INPUT_MAPS = {
     "eigen, truncated": (Gaussian(scale=0.8), Eigen(n_components=3)),
     "linear": (Linear(), Exact()),
     "linear, normalised": (Linear(normalize=True), Exact()),
+    "hellinger": (Hellinger(), Exact()),
+    "hellinger, normalised": (Hellinger(normalize=True), Exact()),
     "polynomial": (Polynomial(degree=2), Exact()),
     "polynomial, normalised": (Polynomial(degree=3, normalize=True), Exact()),
     "polynomial with offset": (Polynomial(degree=3, offset=0.5), Exact()),
@@ -121,58 +120,15 @@ def test_every_input_map_of_a_layered_map(name, dtype, rng, tmp_path):
     check_vectors(network, outside, tmp_path)
 
 
-def exact_network(rng, X, landmarks):
-    """A map with arbitrary vectors of its own for every landmark."""
-    views = gl.Views(X)
-    network = gl.DeepMapNetwork(random_kernel(rng, views, (3,), ["tanh", "exp"]), landmarks=landmarks).fit(X)
-    collapsed = collapse(network.kernel_, network.landmarks_, 6, views.dtype)
-    vectors = torch.from_numpy(rng.normal(size=(len(landmarks), collapsed.n_components)))
-    network.map_ = LandmarkExactMap(collapsed, vectors)
-    return network
-
-
-@DTYPES
-@pytest.mark.parametrize("values", ["numbers", "bits", "mostly zeros"])
-def test_landmarks_have_vectors_of_their_own_to_the_last_bit(values, dtype, rng, tmp_path):
-    X = float32_views(rng, 40, dtype, widths=(7, 30))
-    if values == "bits":
-        X = {view: (block > 0.5).astype(dtype) for view, block in X.items()}
-    if values == "mostly zeros":
-        X = {view: np.where(block > 0.9, block, 0.0).astype(dtype) for view, block in X.items()}
-    landmarks = np.r_[0:12, 3, 5]  # two of them twice: the last one counts
-    network = exact_network(rng, X, landmarks)
-    names = network.kernel_.layout
-    view = next(iter(names))
-    nearly, negative = ({name: block[:12].copy() for name, block in X.items()} for _ in range(2))
-    nearly[view][:, 0] = np.nextafter(nearly[view][:, 0].astype(np.float32), np.float32(9.0))
-    negative[view][negative[view] == 0] = -0.0
-    everything = {name: np.vstack([X[name], nearly[name], negative[name]]) for name in names}
-    check_vectors(network, everything, tmp_path)
-    found = answers(network, everything, tmp_path)["vectors"]
-    own = network.map_.vectors.numpy()
-    assert (found[:12] == own[[0, 1, 2, 12, 4, 13, *range(6, 12)]].astype(np.float32)).all()
-    assert (np.abs(found[12:52, None] - own) > 1e-3).any(axis=2).all()
-    np.testing.assert_array_equal(found[52:], found[:12])
-
-
-@pytest.mark.parametrize("high", [2, 3, 1000])
-def test_telling_columns_tell_all_landmarks_apart_and_are_few(high, rng):
-    z = rng.integers(high, size=(60, 40)).astype(float)
-    z[7] = z[8]
-    z[:, 5] = 1.0
-    columns = telling_columns(z)
-    assert 5 not in columns
-    assert len(columns) < (15 if high < 10 else 4)
-    rows = {tuple(row) for row in z[:, columns]}
-    assert len(rows) == len({tuple(row) for row in z})
-    assert telling_columns(np.ones((4, 3))).tolist() == [0]
-    assert telling_columns(np.array([[2.0]])).tolist() == [0]
+def small_network(rng, X):
+    kernel = random_kernel(rng, gl.Views(X), (3,), ["tanh", "exp"])
+    return gl.DeepMapNetwork(kernel, landmarks=np.arange(9), n_components=6).fit(X)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 23])
 def test_batches_of_any_size(n, rng, tmp_path):
     X = float32_views(rng, 23, np.float32)
-    network = exact_network(rng, X, np.arange(9))
+    network = small_network(rng, X)
     whole = answers(network, X, tmp_path)["vectors"]
     some = answers(network, {view: block[:n] for view, block in X.items()}, tmp_path)["vectors"]
     assert some.shape == (n, 6)
@@ -182,11 +138,11 @@ def test_batches_of_any_size(n, rng, tmp_path):
 @pytest.mark.parametrize("rows_at_once", [1, 2, 100])
 def test_rows_at_once_change_nothing(rows_at_once, rng, tmp_path):
     X = float32_views(rng, 23, np.float32)
-    check_vectors(exact_network(rng, X, np.arange(9)), X, tmp_path, rows_at_once=rows_at_once)
+    check_vectors(small_network(rng, X), X, tmp_path, rows_at_once=rows_at_once)
 
 
 @DTYPES
-@pytest.mark.parametrize("tuning", [None, "exact"])
+@pytest.mark.parametrize("tuning", [None, "landmarks"])
 def test_one_landmark_one_feature_and_landmarks_that_are_the_same(tuning, dtype, rng, tmp_path):
     X = {"v": rng.random((80, 1)).astype(np.float32).astype(dtype)}
     kernel = gl.DeepKernelNetwork(("linear", "gaussian", "chi2", "arccos1"), hidden=(2,), learning=None, random_state=0)

@@ -4,6 +4,7 @@ from gramless.engine.cpu.codes import encode
 from gramless.engine.cpu.gradient import backward
 from gramless.engine.cpu.moments import moments
 from gramless.engine.cpu.network import elementary_values, evaluate, forward
+from gramless.engine.cpu.statistic_slopes import chi_square_slopes, city_block_slopes, minimum_slopes
 from gramless.engine.cpu.statistics import (
     chi_square_distances,
     city_block_distances,
@@ -14,11 +15,14 @@ from gramless.engine.cpu.statistics import (
 __all__ = [
     "backward",
     "chi_square_distances",
+    "chi_square_slopes",
     "city_block_distances",
+    "city_block_slopes",
     "elementary_values",
     "encode",
     "evaluate",
     "forward",
+    "minimum_slopes",
     "minimum_sums",
     "minimum_sums_of_codes",
     "moments",

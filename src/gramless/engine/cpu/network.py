@@ -24,7 +24,7 @@ from gramless.engine.program import DenseLayer, Elementary, Function, Operation,
 TASK_ROWS, TASK_COLUMNS = 16, 16 * TILE
 LINE = 16  # float32 numbers in a line of the cache
 
-_POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2 = (int(operation) for operation in Operation)
+_POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE = (int(operation) for operation in Operation)
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
@@ -119,6 +119,8 @@ def _operate(operation: Any, degree: Any, values: Any) -> Any:
         tiles.arc_cosine_1(values, TILE)
     elif operation == _ARC_2:
         tiles.arc_cosine_2(values, TILE)
+    elif operation == _NONPOSITIVE:
+        tiles.nonpositive(values, TILE)
 
 
 @njit

@@ -96,6 +96,13 @@ def decaying_exp(code: VectorCode, values: int, count: int) -> None:
 
 
 @vector_function
+def nonpositive(code: VectorCode, values: int, count: int) -> None:
+    """min(values, 0)."""
+    with code.vectors(count) as at:
+        code.store(code.minimum(code.load(values, at), code.constant(0.0)), values, at)
+
+
+@vector_function
 def arc_cosine_0(code: VectorCode, values: int, count: int) -> None:
     with code.vectors(count) as at:
         code.store(functions.arc_cosine_kernel(code, code.load(values, at), 0), values, at)

@@ -17,6 +17,7 @@ EXP = tl.constexpr(int(Function.EXP))
 POLYNOMIAL = tl.constexpr(int(Function.POLYNOMIAL))
 POWER = tl.constexpr(int(Operation.POWER))
 EXPONENTIAL = tl.constexpr(int(Operation.EXPONENTIAL))
+NONPOSITIVE = tl.constexpr(int(Operation.NONPOSITIVE))
 ARC_COSINE_0 = tl.constexpr(int(Operation.ARC_COSINE_0))
 ARC_COSINE_1 = tl.constexpr(int(Operation.ARC_COSINE_1))
 
@@ -115,6 +116,8 @@ def operate(v, degree, OPERATION: tl.constexpr, MAX_DEGREE: tl.constexpr):  # ty
         return value
     elif OPERATION == EXPONENTIAL:  # noqa: RET505
         return exponential(tl.minimum(v, 0.0))
+    elif OPERATION == NONPOSITIVE:
+        return tl.minimum(v, 0.0)
     else:
         cosine = tl.minimum(tl.maximum(v, -1.0), 1.0)
         behind = PI - arc_cosine(cosine)

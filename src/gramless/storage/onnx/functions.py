@@ -54,6 +54,13 @@ def polynomial(graph: Graph, x: str, coefficients: tuple[float, ...]) -> str:
     return graph.node("Add", result, lower[0])
 
 
+def roots(graph: Graph, x: str, root: int) -> str:
+    """x^(1 / root), root a power of two."""
+    for _ in range(root.bit_length() - 1):
+        x = graph.node("Sqrt", x)
+    return x
+
+
 def _arc_sine_coefficients() -> tuple[float, ...]:
     """(2k)! / (4^k k!^2 (2k + 1)), the first few."""
     central = [1.0]

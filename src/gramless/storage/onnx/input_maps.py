@@ -10,10 +10,11 @@ import numpy as np
 
 from gramless.maps import ExplicitMap
 from gramless.maps.eigen import EigenMap
-from gramless.maps.exact import LinearMap, PolynomialMap
+from gramless.maps.exact import HellingerMap, LinearMap, PolynomialMap
 from gramless.maps.fourier import FourierMap
 from gramless.maps.unary import UnaryCodes, UnaryMap
 from gramless.storage.onnx.arrays import as_array
+from gramless.storage.onnx.functions import roots
 from gramless.storage.onnx.graph import Graph, multiply
 from gramless.storage.onnx.kernels import add_kernel
 from gramless.storage.onnx.pairs import Pairs, inverse_root
@@ -31,6 +32,13 @@ def eigen(graph: Graph, input_map: EigenMap, anchors: Any, x: str, rows_at_once:
 
 def linear(graph: Graph, input_map: LinearMap, anchors: Any, x: str, rows_at_once: int) -> str:
     phi = _normalized(graph, x, x) if input_map.kernel.normalize else x
+    return multiply(graph, phi, as_array(anchors).T)
+
+
+def hellinger(graph: Graph, input_map: HellingerMap, anchors: Any, x: str, rows_at_once: int) -> str:
+    phi = roots(graph, x, input_map.kernel.root)
+    if input_map.kernel.normalize:
+        phi = _normalized(graph, phi, phi)
     return multiply(graph, phi, as_array(anchors).T)
 
 
@@ -75,6 +83,7 @@ def unary(graph: Graph, input_map: UnaryMap, anchors: UnaryCodes, x: str, rows_a
 INPUT_MAPS: dict[type[ExplicitMap], Callable[[Graph, Any, Any, str, int], str]] = {
     EigenMap: eigen,
     LinearMap: linear,
+    HellingerMap: hellinger,
     PolynomialMap: polynomial,
     FourierMap: fourier,
     UnaryMap: unary,

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from gramless.errors import GramlessError
-from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Intersection, Kernel, Laplacian, Linear, Polynomial
+from gramless.kernels import (
+    ArcCosine,
+    ChiSquare,
+    Distance,
+    Gaussian,
+    Hellinger,
+    Intersection,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+)
 from gramless.kernels.scale import refuse_unsettled
 from gramless.storage.onnx.functions import arc_cosine
 from gramless.storage.onnx.graph import Graph
@@ -44,6 +55,10 @@ def polynomial(kernel: Polynomial, pairs: Pairs) -> str:
     return graph.node("Pow", base, float(kernel.degree))
 
 
+def hellinger(kernel: Hellinger, pairs: Pairs) -> str:
+    return pairs.root_products(kernel.root, kernel.normalize)
+
+
 def intersection(kernel: Intersection, pairs: Pairs) -> str:
     if not kernel.normalize:
         return pairs.minima
@@ -54,6 +69,14 @@ def intersection(kernel: Intersection, pairs: Pairs) -> str:
 def gaussian(kernel: Gaussian, pairs: Pairs) -> str:
     squared = pairs.squared_distances(1.0 / (sqrt(2.0) * refuse_unsettled(kernel.scale)))
     return pairs.graph.node("Exp", pairs.graph.node("Neg", squared))
+
+
+def distance(kernel: Distance, pairs: Pairs) -> str:
+    """In float64: unlike a Gaussian it is cut off nowhere, since the weight that it is multiplied with may be small."""
+    exact = pairs.in_float64()
+    squared = exact.scaled_distances(kernel)
+    largest = exact.graph.node("Min", squared, float(np.finfo(pairs.graph.dtype).max))
+    return pairs.graph.node("Neg", pairs.graph.cast(largest, pairs.graph.dtype))
 
 
 def laplacian(kernel: Laplacian, pairs: Pairs) -> str:
@@ -108,8 +131,10 @@ def _arc_cosine_factors(kernel: ArcCosine, pairs: Pairs) -> tuple[Any, ...]:
 KERNELS: dict[type[Kernel], Callable[[Any, Pairs], str]] = {
     Linear: linear,
     Polynomial: polynomial,
+    Hellinger: hellinger,
     Intersection: intersection,
     Gaussian: gaussian,
+    Distance: distance,
     Laplacian: laplacian,
     ChiSquare: chi_square,
     ArcCosine: arc_cosine_kernel,

@@ -18,9 +18,8 @@ from gramless.network import Layer
 from gramless.storage.onnx.arrays import as_array, stack
 from gramless.storage.onnx.graph import Graph, multiply
 from gramless.storage.onnx.input_maps import add_input_products
-from gramless.storage.onnx.known_rows import add_known_rows
 from gramless.storage.onnx.layers import Rows, add_activation, add_elementary, add_layers, flatten
-from gramless.tuning import LandmarkExactMap, RepresenterMap
+from gramless.tuning import RepresenterMap
 
 
 def add_map(graph: Graph, deep_map: Any, rows: Rows, rows_at_once: int, head: np.ndarray | None) -> str:
@@ -33,15 +32,6 @@ def collapsed(graph: Graph, deep_map: CollapsedMap, rows: Rows, rows_at_once: in
     elementary = add_elementary(graph, kernel, rows, landmarks, rows_at_once)
     responses = add_layers(graph, kernel.layers, elementary, len(landmarks))
     return multiply(graph, responses, kernel.scale * as_array(deep_map.projection.matrix), head)
-
-
-def landmark_exact(
-    graph: Graph, deep_map: LandmarkExactMap, rows: Rows, rows_at_once: int, head: np.ndarray | None
-) -> str:
-    values = collapsed(graph, deep_map.collapsed, rows, rows_at_once, head)
-    own = as_array(deep_map.vectors) if head is None else as_array(deep_map.vectors) @ head
-    number, known = add_known_rows(graph, rows, deep_map.landmarks, rows_at_once)
-    return graph.node("Where", known, graph.node("Gather", own, number, axis=0), values)
 
 
 def layered(graph: Graph, deep_map: LayeredMap, rows: Rows, rows_at_once: int, head: np.ndarray | None) -> str:
@@ -94,7 +84,6 @@ def _weighted_anchors(layer: Layer, anchors: np.ndarray) -> np.ndarray:
 
 MAPS: dict[type, Callable[[Graph, Any, Rows, int, np.ndarray | None], str]] = {
     CollapsedMap: collapsed,
-    LandmarkExactMap: landmark_exact,
     LayeredMap: layered,
     RepresenterMap: representer,
 }
@@ -102,5 +91,4 @@ MAPS: dict[type, Callable[[Graph, Any, Rows, int, np.ndarray | None], str]] = {
 
 def dtype_of(deep_map: Any) -> np.dtype:
     """The type that a map computes in."""
-    dtype = deep_map.collapsed.dtype if isinstance(deep_map, LandmarkExactMap) else deep_map.dtype
-    return np.dtype(np.float64 if dtype == torch.float64 else np.float32)
+    return np.dtype(np.float64 if deep_map.dtype == torch.float64 else np.float32)

@@ -12,6 +12,8 @@ from math import sqrt
 
 import numpy as np
 
+from gramless.kernels import Distance
+from gramless.storage.onnx.functions import roots
 from gramless.storage.onnx.graph import Graph
 
 TERMS_AT_ONCE = 1 << 17  # of a sum over features: half a megabyte in float32, which a processor's cache holds
@@ -53,6 +55,16 @@ class Pairs:
     def sums(self) -> str:
         """sum_d x_d: (n, 1)."""
         return self.graph.node("ReduceSum", self.x, [1], keepdims=1)
+
+    def root_products(self, root: int, normalize: bool) -> str:
+        """sum_d (x_d z_d)^(1 / root), over the roots of its values at (x, x) and (z, z) if asked: (n, m)."""
+        x, z = roots(self.graph, self.x, root), self.z.astype(np.float64) ** (1 / root)
+        if normalize:
+            x = self.graph.node(
+                "Mul", x, inverse_root(self.graph, self.graph.node("ReduceSumSquare", x, [1], keepdims=1))
+            )
+            z = z * inverse_roots(np.square(z).sum(1))[:, None]
+        return self.graph.node("Gemm", x, z.astype(self.graph.dtype), transB=1)
 
     @cached_property
     def cosines(self) -> str:
@@ -98,11 +110,20 @@ class Pairs:
         a = graph.node("Mul", graph.node("Sub", self.x, centre), gain)
         b = main.node("Mul", main.node("Sub", self.z, centre), gain)
         cut = sqrt(spread) + NOTHING_LEFT
-        a = graph.node("Clip", a, -cut, cut)
-        own_a = graph.node("ReduceSumSquare", a, [1], keepdims=1)
-        own_b = main.node("Transpose", main.node("ReduceSumSquare", b, [1], keepdims=1))
-        products = graph.node("Gemm", a, b, own_b, transB=1, alpha=-2.0)
-        return graph.node("Max", graph.node("Add", products, own_a), 0.0)
+        return _squared_distances(graph, graph.node("Clip", a, -cut, cut), b)
+
+    def scaled_distances(self, kernel: Distance) -> str:
+        """|a - b|^2 of samples as the kernel scales them, by one matrix product: (n, m)."""
+        centre, factors = kernel.centre.numpy(), kernel.factors.numpy()
+
+        def scaled(graph: Graph, x: str) -> str:
+            x = roots(graph, x, kernel.root)
+            if kernel.scaling == "rows":
+                x = graph.node("Mul", x, inverse_root(graph, graph.node("ReduceSumSquare", x, [1], keepdims=1)))
+            return graph.node("Mul", graph.node("Sub", x, centre), factors)
+
+        main = self.graph.main
+        return _squared_distances(self.graph, scaled(self.graph, self.x), scaled(main, main.node("Identity", self.z)))
 
     def _sum_over_features(self, terms: Callable[[Graph, str, str], str]) -> str:
         """sum_d of terms(body, x (n, 1, d), z (some, d)): (n, m)."""
@@ -119,6 +140,15 @@ class Pairs:
 
         sums = graph.scan([groups], step, axis=1)  # (n, n_groups, some)
         return graph.node("Slice", graph.node("Reshape", sums, [0, -1]), [0], [m], [1])
+
+
+def _squared_distances(graph: Graph, a: str, b: str) -> str:
+    """|a - b|^2 of rows a (n, d) and constants b (m, d): (n, m)."""
+    main = graph.main
+    own_a = graph.node("ReduceSumSquare", a, [1], keepdims=1)
+    own_b = main.node("Transpose", main.node("ReduceSumSquare", b, [1], keepdims=1))
+    products = graph.node("Gemm", a, b, own_b, transB=1, alpha=-2.0)
+    return graph.node("Max", graph.node("Add", products, own_a), 0.0)
 
 
 def _scaled_square(graph: Graph, value: str, gain: float) -> str:

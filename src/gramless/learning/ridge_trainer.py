@@ -1,0 +1,140 @@
+"""Learning the weights of a deep kernel network, gains included, by the leave-one-out error of ridge regression.
+
+The error is its own judge: there is no validation part, no C and no gain to set. Parameters are the logarithms of all
+weights and of the ridge, tens to thousands of numbers under an expensive objective: L-BFGS, first on one tile of
+samples and from there on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from gramless.errors import DataError
+from gramless.learning.checkpoint import CurvePoint
+from gramless.learning.elementary import ElementaryValues, Tile
+from gramless.learning.leave_one_out import LeaveOneOutError, leave_one_out_error
+from gramless.learning.network_gradient import gram_matrix, weight_gradients
+from gramless.learning.settings import LeaveOneOut
+from gramless.learning.trainer import LearningResult
+from gramless.network import Layer
+from gramless.progress import ProgressBar
+
+FIRST_RIDGE = 0.1  # of the mean diagonal
+RIDGES = (1e-4, 1e2)  # the kernel is in float32: where it is almost constant its rounding must stay below the ridge
+SMALLEST, LARGEST = 1e-6, 1e3  # weights
+CONVERGED = 1e-6  # a step that lowers the logarithm of the error by a smaller share is the last
+FIRST_SPREAD = 2.0  # of the exponent at the start
+FAR_WORSE = 10.0  # in the logarithm of the error
+TINY = float(np.finfo(np.float64).tiny)
+IDLE_SHARE = 1e-3
+ROUNDINGS = 16
+
+
+def learn_by_leave_one_out(
+    layers: Sequence[Layer], elementary: ElementaryValues, targets: Tensor, settings: LeaveOneOut
+) -> LearningResult:
+    """Descend on the leave-one-out error over weights and ridge; the kernel is measured by its mean diagonal.
+
+    An evaluation: n^2 / 2 passes forward and back through the layers, and 3 n^3 operations in float64. `targets`
+    (n, n_targets) have mean zero.
+    """
+    curve: list[CurvePoint] = []
+    start = np.concatenate([*(_logarithms(layer) for layer in started(layers, elementary)), [np.log(FIRST_RIDGE)]])
+    bounds = [(np.log(SMALLEST), np.log(LARGEST))] * (len(start) - 1) + [tuple(np.log(RIDGES))]
+    first = elementary.first_tile()
+    stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
+    with ProgressBar("learning the deep kernel", settings.max_evaluations * len(stages)) as progress:
+        for samples in stages:
+            curve.clear()  # errors on other samples cannot be compared
+
+            def objective(parameters: np.ndarray, samples: ElementaryValues = samples) -> tuple[float, np.ndarray]:
+                value, gradient = _evaluate(_with_weights(layers, parameters), samples, targets, parameters[-1])
+                progress.advance()
+                if not (np.isfinite(value) and np.isfinite(gradient).all()):  # exp of too long a step is no number
+                    worst = max((point.objective for point in curve), default=1.0)
+                    return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
+                curve.append(CurvePoint(len(curve), value, None))
+                value = max(value, TINY)  # 0 where labels are all alike
+                return float(np.log(value)), gradient / value  # so that tolerances do not depend on the targets' size
+
+            options = {"maxfun": settings.max_evaluations, "ftol": CONVERGED}
+            start = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    if not curve:
+        raise DataError(
+            "the network gives no finite kernel with its first weights, so nothing can be learned from it: give "
+            "smaller gains, or an output activation that grows less than exp."
+        )
+    best = min(curve, key=lambda point: point.objective)
+    return LearningResult(_with_weights(layers, start), tuple(curve), best.step)
+
+
+def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[Layer]:
+    """Where to start from: as given, or for one layer, in which every kernel's share of the spread is the same.
+
+    The exponent of the start then falls by FIRST_SPREAD from a sample itself to a sample like any other.
+    """
+    if len(layers) > 1:
+        return layers
+    spreads = kernel_spreads(elementary)
+    visible = spreads > 0
+    shares = torch.where(visible, FIRST_SPREAD / (visible.sum() * spreads), SMALLEST)
+    return [Layer(shares[None, :], layers[0].activation)]
+
+
+def kernel_spreads(elementary: ElementaryValues) -> Tensor:
+    """Mean diagonal less mean of every elementary kernel on the first tile; 0 where it is rounding: (n_kernels,)."""
+    values = next(elementary.square()).values
+    found = values.diagonal(dim1=1, dim2=2).mean(1, dtype=torch.float64) - values.mean((1, 2), dtype=torch.float64)
+    rounding = ROUNDINGS * torch.finfo(values.dtype).eps * values.abs().amax((1, 2))
+    return torch.where(found > rounding, found, 0.0).cpu()
+
+
+def without_idle_inputs(layer: Layer, elementary: ElementaryValues) -> np.ndarray:
+    """Numbers of the inputs of a single layer that make more than a thousandth of the spread of its sum."""
+    parts = layer.weights[0] * kernel_spreads(elementary)
+    busy = np.flatnonzero((parts > IDLE_SHARE * parts.sum()).numpy())
+    return busy if len(busy) else np.arange(layer.n_inputs)
+
+
+def _evaluate(
+    layers: Sequence[Layer], elementary: ElementaryValues, targets: Tensor, log_ridge: float
+) -> tuple[float, np.ndarray]:
+    """J(K / s), s the mean diagonal, and its gradient by the logarithms.
+
+    dJ / dK = G / s - (sum of G o K) / s^2 ds / dK, where G is the gradient at K / s and ds / dK = I / n.
+    """
+    gram = gram_matrix(layers, elementary)
+    n, ridge = len(gram), float(np.exp(log_ridge))
+    scale = gram.diagonal().mean(dtype=torch.float64).item()
+    scaled = gram.double().div_(scale)
+    found: LeaveOneOutError = leave_one_out_error(scaled, targets[:n], ridge)
+    through_scale = (found.gradient * scaled).sum().item() / n
+    slopes = found.gradient.div_(scale)
+    slopes.diagonal().sub_(through_scale / scale)
+    slopes = slopes.float()
+
+    def tile_gradient(tile: Tile) -> Tensor:
+        return slopes[tile.rows, tile.columns]
+
+    gradients = weight_gradients(layers, elementary, tile_gradient)
+    by_logarithm = [(g.cpu() * layer.weights).flatten().numpy() for g, layer in zip(gradients, layers, strict=True)]
+    return found.value, np.concatenate([*by_logarithm, [found.ridge_gradient * ridge]])
+
+
+def _logarithms(layer: Layer) -> np.ndarray:
+    return layer.weights.clamp(SMALLEST, LARGEST).log().flatten().numpy()
+
+
+def _with_weights(layers: Sequence[Layer], parameters: np.ndarray) -> tuple[Layer, ...]:
+    """The layers with the weights whose logarithms stand in `parameters`, layer after layer."""
+    made, used = [], 0
+    for layer in layers:
+        size = layer.weights.numel()
+        made.append(Layer(np.exp(parameters[used : used + size]).reshape(layer.weights.shape), layer.activation))
+        used += size
+    return tuple(made)
