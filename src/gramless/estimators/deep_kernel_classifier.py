@@ -15,7 +15,7 @@ from gramless.budget import require, resolve_budget
 from gramless.constraints import PLACE, Constraints, Options
 from gramless.dkn import DeepKernel
 from gramless.estimators.classifier import ViewsClassifier
-from gramless.estimators.deep_kernel_network import PAPERS_KERNELS, DeepKernelNetwork
+from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
@@ -59,13 +59,13 @@ class DeepKernelClassifier(ViewsClassifier):
 
     def __init__(
         self,
-        kernels: Any = PAPERS_KERNELS,
-        hidden: Sequence[int] = (80,),
+        kernels: Any = "auto",
+        hidden: Sequence[int] = (),
         *,
         activation: Any = "tanh",
         output_activation: Any = "exp",
         weights: Any = "random",
-        learning: Any = "supervised",
+        learning: Any = "leave-one-out",
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
         output_gain: float = 6.0,
         normalize: bool = True,

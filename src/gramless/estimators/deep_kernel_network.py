@@ -87,13 +87,13 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
     def __init__(
         self,
-        kernels: Any = PAPERS_KERNELS,
-        hidden: Sequence[int] = (80,),
+        kernels: Any = "auto",
+        hidden: Sequence[int] = (),
         *,
         activation: Any = "tanh",
         output_activation: Any = "exp",
         weights: Any = "random",
-        learning: Any = "supervised",
+        learning: Any = "leave-one-out",
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
         output_gain: float = 6.0,
         normalize: bool = True,

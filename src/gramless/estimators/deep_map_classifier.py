@@ -22,7 +22,7 @@ from gramless.estimators.automatic_tuning import tune_automatically
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
-from gramless.estimators.deep_kernel_network import PAPERS_KERNELS, DeepKernelNetwork
+from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
@@ -145,13 +145,13 @@ class DeepMapClassifier(ViewsClassifier):
 
     def __init__(
         self,
-        kernels: Any = PAPERS_KERNELS,
-        hidden: Sequence[int] = (80,),
+        kernels: Any = "auto",
+        hidden: Sequence[int] = (),
         *,
         activation: Any = "tanh",
         output_activation: Any = "exp",
         weights: Any = "random",
-        learning: Any = "supervised",
+        learning: Any = "leave-one-out",
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
         output_gain: float = 6.0,
         normalize: bool = True,

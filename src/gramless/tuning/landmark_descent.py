@@ -45,7 +45,7 @@ def move_landmarks(
     split = hold_out(fresh_rows(X, deep_map.landmarks, deep_map.dtype), generator)
     moving = MovingMap.of(deep_map, kernel.compute_device(X), with_weights=False)
     affordable = max(2, isqrt(moving.room // PAIR_BYTES))
-    held_out = X[split.held_out[:affordable]]
+    held_out, samples = X[split.held_out[:affordable]], moving.near(X)
     gram = kernel.tensor(held_out, held_out, torch.float32).to(moving.log_weights[0].device)
     rows = moving.rows_of(held_out)
 
@@ -62,7 +62,7 @@ def move_landmarks(
         try:
             for step in range(n_steps):
                 drawn = torch.randperm(len(split.train), generator=generator)[: min(BATCH, affordable)]
-                batch = X[split.train[drawn]]
+                batch = samples[split.train[drawn]]
                 values = kernel.tensor(batch, batch, torch.float32).to(gram.device)
                 phi = moving.features(moving.rows_of(batch), moving.factor())
                 if not phi.requires_grad:  # a constant activation: the kernel does not depend on where landmarks are

@@ -73,12 +73,6 @@ class MovableLandmarks:
     def parameters(self) -> list[Tensor]:
         return [view.parameters for view in self.views.values()]
 
-    def mend_gradients_(self) -> None:
-        """A row of zeros has no angle to be moved by: where the gradient is no number it is zero."""
-        for parameters in self.parameters:
-            if parameters.grad is not None:
-                parameters.grad.nan_to_num_(0.0, 0.0, 0.0)
-
     def blocks(self, *, both_sides: bool = False) -> dict[str, RootedBlock]:
         return {name: view.block(both_sides) for name, view in self.views.items()}
 

@@ -93,6 +93,13 @@ class MovingMap:
         )
         return {view: X.tensor(view, torch.float32, device) for view in self.landmarks.views}
 
+    def near(self, X: Views) -> Views:
+        """The samples, dense on the device where half of the room holds them all; otherwise as they are."""
+        width = sum(X.layout[view] for view in self.landmarks.views)
+        if 4 * len(X) * width > self.room // 2:
+            return X
+        return X.replaced(self.rows_of(X))
+
     def state(self) -> list[Tensor]:
         """A copy of all parameters."""
         deflation = torch.tensor(self.deflation, dtype=torch.float64)

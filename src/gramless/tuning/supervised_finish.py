@@ -31,6 +31,7 @@ from gramless.views import Views
 
 MAX_SAMPLES = 5_000
 MATRICES = 5  # n x n in float64 at once: the kernel, the system, its factor and inverse, and what they are made from
+BATCH = 5_000
 MAX_STEPS = 120
 CHECK_EVERY = 10
 PATIENCE = 3  # checks without a better ranking
@@ -73,9 +74,10 @@ def finish_with_labels(
 
 
 class Descent:
-    """Full-batch Adam on the leave-one-out error of linear ridge regression on the map."""
+    """Adam on the leave-one-out error of linear ridge regression on the map."""
 
-    def __init__(self, deep_map: CollapsedMap, X: Views, signs: Tensor) -> None:
+    def __init__(self, deep_map: CollapsedMap, X: Views, signs: Tensor, seed: int = 0) -> None:
+        self._generator = torch.Generator().manual_seed(seed)
         device = deep_map.kernel.compute_device(X)
         self.moving = MovingMap.of(deep_map, device, with_weights=True)
         self._rows = self.moving.rows_of(X)
@@ -113,25 +115,31 @@ class Descent:
         """How well ridge regression on the map, as it is now, ranks the labels of other samples."""
         with torch.no_grad():
             factor = self.moving.factor()
-            _, solution = self._solution(self.moving.features(self._rows, factor))
+            _, solution = self._solution(self.moving.features(self._rows, factor), self._targets)
             scores = self.moving.features(self.moving.rows_of(X), factor) @ solution
             return score(scores, signs) if scores.isfinite().all() else -inf
 
     def _step(self) -> None:
-        phi = self.moving.features(self._rows, self.moving.factor())
-        inverse, solution = self._solution(phi)
+        rows, targets = self._rows, self._targets
+        if len(targets) > BATCH:
+            drawn = torch.randperm(len(targets), generator=self._generator)[:BATCH].to(targets.device)
+            rows, targets = {view: x[drawn] for view, x in rows.items()}, targets[drawn]
+        phi = self.moving.features(rows, self.moving.factor())
+        inverse, solution = self._solution(phi, targets)
         leverages = ((phi @ inverse) * phi).sum(1)
-        errors = (self._targets - phi @ solution) / (1 - leverages)[:, None]
+        errors = (targets - phi @ solution) / (1 - leverages)[:, None]
         self._optimizer.zero_grad()
         errors.square().mean().backward()
         self.moving.landmarks.mend_slopes_()
         self._optimizer.step()
         self.moving.landmarks.clip_()
 
-    def _solution(self, phi: Tensor) -> tuple[Tensor, Tensor]:
+    def _solution(self, phi: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """The inverse and the coefficients of ridge regression; the ridge is that of a batch of samples."""
         identity = torch.eye(phi.shape[1], dtype=phi.dtype, device=phi.device)
-        inverse = torch.linalg.inv(phi.T @ phi + self._log_ridge.exp() * identity)
-        return inverse, inverse @ (phi.T @ self._targets)
+        ridge = self._log_ridge.exp() * max(1.0, len(phi) / BATCH)
+        inverse = torch.linalg.inv(phi.T @ phi + ridge * identity)
+        return inverse, inverse @ (phi.T @ targets)
 
 
 def kernel_predictions(deep_map: CollapsedMap, X: Views, targets: Tensor) -> Tensor:
