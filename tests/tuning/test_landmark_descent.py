@@ -97,7 +97,7 @@ def test_a_budget_cuts_batches_and_judges(budget, monkeypatch):
     slopes = landmark_descent.map_slopes
     monkeypatch.setattr(landmark_descent, "map_slopes", lambda phi, k: sizes.append(len(phi)) or slopes(phi, k))
     move_landmarks(compiled(replace(kernel, memory_budget=budget), views, 6), views, generator(), n_steps=2)
-    assert set(sizes) == ({512} if budget == "1 GB" else {30})
+    assert set(sizes) == ({256} if budget == "1 GB" else {30})
 
 
 def test_a_constant_kernel_has_nothing_to_move():

@@ -31,7 +31,7 @@ CONVERGED = 1e-6  # a step that lowers the logarithm of the error by a smaller s
 FIRST_SPREAD = 2.0  # of the exponent at the start
 FAR_WORSE = 10.0  # in the logarithm of the error
 TINY = float(np.finfo(np.float64).tiny)
-IDLE_SHARE = 1e-3
+IDLE_SHARE = 0.01
 ROUNDINGS = 16
 
 
@@ -95,7 +95,7 @@ def kernel_spreads(elementary: ElementaryValues) -> Tensor:
 
 
 def without_idle_inputs(layer: Layer, elementary: ElementaryValues) -> np.ndarray:
-    """Numbers of the inputs of a single layer that make more than a thousandth of the spread of its sum."""
+    """Numbers of the inputs of a single layer that make more than a hundredth of the spread of its sum."""
     parts = layer.weights[0] * kernel_spreads(elementary)
     busy = np.flatnonzero((parts > IDLE_SHARE * parts.sum()).numpy())
     return busy if len(busy) else np.arange(layer.n_inputs)

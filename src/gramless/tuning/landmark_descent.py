@@ -28,8 +28,8 @@ from gramless.tuning.relative_error import held_out_error
 from gramless.tuning.result import BestSoFar, TuningResult
 from gramless.views import Views
 
-STEPS = 400
-BATCH = 512
+STEPS = 200
+BATCH = 256
 STEP_SIZE = 0.1  # of the spread of a column, at the beginning
 CHECK_EVERY = 50
 PAIR_BYTES = 32  # per pair of a batch: the kernel's value, in both types, the map's, and their difference
