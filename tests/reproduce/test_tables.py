@@ -13,7 +13,9 @@ from gramless.reproduce.computing import compute_missing, in_order
 from gramless.reproduce.laboratory import Laboratory, MapSpec, NetworkSpec
 from tests.reproduce.samples import small_collection
 
-KEYWORDS = discrimination.Plan((("supervised", 2), ("supervised", 3)), (12, 20), (50,), (), 2, 60)
+KEYWORDS = discrimination.Plan(
+    (("supervised", 2), ("supervised", 3), ("leave-one-out", 2)), (12, 20), (50,), (), (12,), 2, 60
+)
 ERRORS = relative_errors.Plan("corel5k", (12,), (50,), (40, 90), (), (12,), 2, 60)
 TIMES = timing.Plan((20, 40), (12,), (12,), 60)
 METHODS = tuple(methods.METHODS)

@@ -37,7 +37,7 @@ def tune_automatically(
         network.fine_tune(views).set_params(tuning="landmarks")
         generator = torch.Generator().manual_seed(seed)
         assert isinstance(network.map_, CollapsedMap)
-        finished = finish_with_labels(network.map_, views, torch.from_numpy(signs), _ranking, generator)
+        finished = finish_with_labels(network.map_, views, torch.from_numpy(signs), ranking, generator)
     except MemoryBudgetError as error:
         warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
         return None
@@ -45,6 +45,7 @@ def tune_automatically(
     return finished.curve
 
 
-def _ranking(scores: Tensor, signs: Tensor) -> float:
+def ranking(scores: Tensor, signs: Tensor) -> float:
+    """How held-out samples are ranked: the mean of both mean average precisions, 0 where no label is positive."""
     truth = signs.numpy()
     return annotation_score(truth)(scores) if (truth > 0).any() else 0.0

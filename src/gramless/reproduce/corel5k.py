@@ -53,9 +53,10 @@ def full_plans(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Plans:
         ("semi-supervised", 2),
         ("semi-supervised", 3),
         ("supervised", 3),
+        ("leave-one-out", 2),
     )
     return Plans(
-        discrimination.Plan(networks, n_landmarks, n_tuning, slow, seeds, ALL),
+        discrimination.Plan(networks, n_landmarks, n_tuning, slow, (500, 700, 1200, 2000), seeds, ALL),
         relative_errors.Plan("corel5k", n_landmarks, (1000, *n_tuning), n_tuning, slow, (500, 700), seeds, ALL),
         timing.Plan((1000, 2000, 3000, 4000, 4999), (500, 700), (500, 700, 1000, 1200), ALL),
         comparison.Plan(methods.methods_for(VIEWS[features]), (700, 1000, 1200), seeds),
@@ -66,7 +67,7 @@ def quick_plans(features: FeatureSet) -> Plans:
     """In minutes: one seed, one S and S', networks learned on 1,000 pictures, the quickest of the other methods."""
     chosen = tuple(method for method in methods.methods_for(VIEWS[features]) if method in QUICK_METHODS)
     return Plans(
-        discrimination.Plan((("supervised", 3),), (500,), (3000,), (), 1, QUICK_SAMPLES),
+        discrimination.Plan((("supervised", 3), ("leave-one-out", 2)), (500,), (3000,), (), (500,), 1, QUICK_SAMPLES),
         relative_errors.Plan("corel5k", (500,), (3000,), (2000, 3000, 4000, 4999), (), (), 1, QUICK_SAMPLES),
         timing.Plan((500, 1000, 2000), (500,), (500,), QUICK_SAMPLES),
         comparison.Plan(chosen, (500,), 1),
