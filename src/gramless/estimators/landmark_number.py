@@ -51,13 +51,14 @@ def wished_error(value: Any) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkChoice:
-    """The map that was chosen, which samples its landmarks are, the curve, and why the wish is not met, if so.
+    """The map that was chosen, which samples its landmarks are, by which it was judged, and by which curve chosen.
 
-    The curve is empty where there were too few samples to hold any out.
+    `shortfall` says why the wish is not met, if so. The curve is empty where samples are too few to hold any out.
     """
 
     map: CollapsedMap
     rows: Tensor
+    held_out: Tensor
     curve: Curve
     shortfall: str | None
 
@@ -79,10 +80,14 @@ def choose_number(
     different = drawn[fresh_rows(X[drawn], X[:0], X.dtype)]
     if len(different) < MIN_SAMPLES:
         compiled = collapse(kernel, X[different].dense(X.dtype), n_components, X.dtype)
-        shortfall = f"{len(different)} different samples are too few to hold some out; all of them become landmarks"
-        return LandmarkChoice(compiled, different, (), f"{shortfall}. Fit on more samples, or give a number.")
+        shortfall = (
+            f"{len(different)} different samples are too few to hold some out; all of them become landmarks. Fit on "
+            "more samples, or give a number."
+        )
+        return LandmarkChoice(compiled, different, different[:0], (), shortfall)
     split = hold_out(different, generator)
-    held_out = X[split.held_out[: max(2, isqrt(budget // (JUDGING_SHARE * JUDGED_BYTES)))]]
+    judges = split.held_out[: max(2, isqrt(budget // (JUDGING_SHARE * JUDGED_BYTES)))]
+    held_out = X[judges]
     gram, candidates = kernel.tensor(held_out, held_out, X.dtype), X[split.train]
     seed = int(torch.randint(2**31 - 1, (), generator=generator))
     device = kernel.compute_device(X)
@@ -98,29 +103,27 @@ def choose_number(
 
     curve: list[tuple[int, float, float]] = []
     most = min(len(candidates), max(1, isqrt(budget // (BYTES_PER_PAIR + KEPT_BYTES))))
-    end = f"The other samples are held out, or the same as these: fit on more, of which {MOST_SAMPLES:,} are looked at,"
-    if most < len(candidates):
-        end = f"A memory budget of {readable(budget)} allows no more: raise memory_budget,"
     n_landmarks = min(FEWEST, most)
-    best = attempt(n_landmarks)
+    best, refused = attempt(n_landmarks), ""
     while best[0] > wished and n_landmarks < most:
         n_landmarks = min(2 * n_landmarks, most)
         try:
             best = min(best, attempt(n_landmarks), key=lambda tried: tried[0])
         except MemoryBudgetError as refusal:  # of a selector, which may need more than the map
-            end = f"{str(refusal).removesuffix('.')},"
+            refused = f"{str(refusal).removesuffix('.')},"
             break
     error, compiled, rows = best
     if error > wished:
-        shortfall = f"{len(rows):,} landmarks reach {error:.3g}%. {end} wish for less, or give a number."
-        if compiled.projection.n_truncated:
-            shortfall += f" n_components={n_components} leaves out a part of the kernel: None keeps all."
-        return LandmarkChoice(compiled, rows, tuple(sorted(curve)), shortfall)
+        if most < len(candidates):
+            refused = refused or f"A memory budget of {readable(budget)} allows no more: raise memory_budget,"
+        shortfall = f"{len(rows):,} landmarks reach {error:.3g}%. "
+        shortfall += _remedy(len(rows), curve[-1][0], n_components, refused) + " wish for less, or give a number."
+        return LandmarkChoice(compiled, rows, judges, tuple(sorted(curve)), shortfall)
     if len(curve) > 1 and (between := interpolated(curve[-2], curve[-1], wished)) < n_landmarks:
         error, fewer, among = attempt(between)
         if error <= wished:
             compiled, rows = fewer, among
-    return LandmarkChoice(compiled, rows, tuple(sorted(curve)), None)
+    return LandmarkChoice(compiled, rows, judges, tuple(sorted(curve)), None)
 
 
 def interpolated(above: tuple[int, float, float], below: tuple[int, float, float], wished: float) -> int:
@@ -128,3 +131,14 @@ def interpolated(above: tuple[int, float, float], below: tuple[int, float, float
     high, low = log(above[1]), log(max(below[1], float_info.min))
     share = (high - log(wished)) / (high - low)
     return ceil(MARGIN * above[0] * (below[0] / above[0]) ** min(share, 1.0))
+
+
+def _remedy(n_chosen: int, n_largest: int, n_components: int | None, refused: str) -> str:
+    """What stopped the search, and what to do about it."""
+    if n_components is not None and n_components < n_largest:
+        return f"n_components={n_components} leaves out a part of the kernel: keep more,"
+    if n_chosen < n_largest:
+        return "More landmarks come no closer:"
+    return (
+        refused or f"The other samples are held out, or the same: fit on more, of which {MOST_SAMPLES:,} are looked at,"
+    )
