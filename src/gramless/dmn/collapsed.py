@@ -15,6 +15,8 @@ from gramless.maps import Projection, project, warn_if_clipped
 from gramless.progress import ProgressBar
 from gramless.views import Views
 
+BYTES_PER_PAIR = 4 * 8  # of landmarks, while a map is compiled: the Gram matrix and its eigendecomposition
+
 
 @dataclass(frozen=True, eq=False)
 class CollapsedMap:
@@ -80,7 +82,7 @@ def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dty
     """Compile a DKN on landmarks: one N x N Gram matrix in the type of the map, its eigendecomposition in float64."""
     n_landmarks = len(landmarks)
     require(
-        4 * 8 * n_landmarks**2,
+        BYTES_PER_PAIR * n_landmarks**2,
         resolve_budget(kernel.memory_budget),
         what=f"the eigendecomposition of {n_landmarks:,} landmarks",
         remedy="Use fewer landmarks, or raise memory_budget.",

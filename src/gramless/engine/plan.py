@@ -37,7 +37,7 @@ class Step:
 class Plan:
     """Blocks of rows against tiles of columns; every step runs on one such block before the next begins.
 
-    `steps` count operations per pair, `row_steps` per row.
+    `steps` count operations per pair, `row_steps` per row; `note` is a line more to print.
     """
 
     evaluator: str
@@ -51,6 +51,7 @@ class Plan:
     row_steps: tuple[Step, ...]
     block_bytes: int
     result_bytes: int
+    note: str = ""
 
     @property
     def operations(self) -> float:
@@ -76,7 +77,7 @@ class Plan:
             f"{self.operations / 1e9:,.1f} billion operations; {readable(self.block_bytes)} of memory at most, "
             f"beside {readable(self.result_bytes)} for the result"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, self.note] if self.note else lines)
 
 
 def compute_budget(memory_budget: int | str | None, device: torch.device) -> int:

@@ -67,7 +67,7 @@ class DeepMapClassifier(ViewsClassifier):
     kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
         The network, as in DeepKernelNetwork.
     n_landmarks, landmarks, n_components, precision
-        The map, as in DeepMapNetwork.
+        The map, as in DeepMapNetwork; of a wish such as n_landmarks="1%", `map_network_` has the curve.
     tuning : "auto", None, "landmarks", "algorithm1"
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
         landmarks and weights a few steps with the labels, as far as held-out samples say that it helps; with fewer than
@@ -155,7 +155,7 @@ class DeepMapClassifier(ViewsClassifier):
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
         output_gain: float = 6.0,
         normalize: bool = True,
-        n_landmarks: int = 500,
+        n_landmarks: int | str = 500,
         landmarks: Any = "uniform",
         n_components: int | None = None,
         tuning: str | None = "auto",

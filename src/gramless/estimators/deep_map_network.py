@@ -28,9 +28,11 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
+from gramless.estimators.landmark_number import MOST_SAMPLES, Curve, choose_number, wished_error
 from gramless.estimators.parameters import MAP_CONSTRAINTS
 from gramless.landmarks import SELECTORS
 from gramless.learning import make_learning
+from gramless.maps import MapRecipe, warn_if_clipped
 from gramless.tuning import TUNERS, RepresenterMap
 from gramless.views import Views, is_multiview
 
@@ -44,8 +46,11 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     ----------
     kernel : DeepKernel, DeepKernelNetwork, FrozenEstimator or None
         What to compile. An unfitted network is cloned and fitted here; None is a DeepKernelNetwork as it comes.
-    n_landmarks : int
-        Samples that stand for the data; more are better and cost linearly in transform, cubically in fit.
+    n_landmarks : int, or an error such as "1%"
+        Samples that stand for the data; more are better and cost linearly in transform, cubically in fit. Of an error,
+        as few as reach it: the relative error of the map on held-out samples, as compiled; tuning keeps only maps that
+        are closer still on samples that it holds out. Where it cannot be reached, the closest map is taken, and a
+        warning says what stopped it.
     landmarks : "uniform", "kmeans", "rpcholesky", "leverage", row numbers, or Views
         How the landmarks are chosen, or the landmarks themselves.
     n_components : int or None
@@ -75,6 +80,9 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         As they are after tuning.
     landmark_indices_ : array of int, or None where landmarks were given as samples
         The samples that they started from.
+    n_landmarks_ : int
+    landmark_curve_ : tuple of (n_landmarks, relative error in percent, operations per sample), or None
+        Of an error in n_landmarks, the maps that the number was chosen from, fewest landmarks first; None of a number.
     clipped_mass_ : list of lists
         Per layer of the map and unit, the share of the spectrum that was negative and had to be clipped.
     tuning_errors_ : (before, after), or None
@@ -87,6 +95,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     map_: DeepMap
     landmarks_: Views
     landmark_indices_: np.ndarray | None
+    n_landmarks_: int
+    landmark_curve_: Curve | None
     clipped_mass_: list[list[float]]
     tuning_errors_: tuple[float, float] | None
     _n_features_out: int
@@ -105,7 +115,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     def __init__(
         self,
         kernel: Any = None,
-        n_landmarks: int = 500,
+        n_landmarks: int | str = 500,
         *,
         landmarks: Any = "uniform",
         n_components: int | None = None,
@@ -150,9 +160,15 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         kernel = self._fitted_kernel(views, y)
         self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget, precision=self.precision)
         views = views.match(self.kernel_.layout)
-        self.landmark_indices_, chosen = self._choose_landmarks(views, generator)
-        self.landmarks_ = chosen.dense(views.dtype)
-        self.replace_map(self._compile(views, generator))
+        wished = wished_error(self.n_landmarks)
+        if wished is None:
+            self.landmark_curve_ = None
+            self.landmark_indices_, chosen = self._choose_landmarks(views, generator)
+            self.landmarks_ = chosen.dense(views.dtype)
+            self.replace_map(self._compile(views, generator))
+        else:
+            self._choose_number(wished, views, generator)
+        self.n_landmarks_ = len(self.landmarks_)
         self.clipped_mass_ = self.map_.clipped_mass
         self.tuning_errors_ = None
         if self.tuning is not None:
@@ -174,7 +190,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         """Samples that fit looks at, of data in blocks: enough for the kernel network, and to choose landmarks from."""
         network = DeepKernelNetwork() if self.kernel is None else self.kernel
         for_network = network.sample_size() if isinstance(network, DeepKernelNetwork) else 0
-        return max(for_network, SAMPLES_PER_LANDMARK * self.n_landmarks)
+        for_landmarks = MOST_SAMPLES if isinstance(self.n_landmarks, str) else SAMPLES_PER_LANDMARK * self.n_landmarks
+        return max(for_network, for_landmarks)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fine_tune(self, X: Any) -> Self:
@@ -231,7 +248,11 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError(
                 f"a {type(self.map_).__name__} runs layer by layer in plain PyTorch: there is no plan of it."
             )
-        return self.map_.plan(n_samples, self.kernel_.compute_device(self.landmarks_))
+        plan = self.map_.plan(n_samples, self.kernel_.compute_device(self.landmarks_))
+        if not self.landmark_curve_:
+            return plan
+        errors = ", ".join(f"{error:.3g}% with {number:,}" for number, error, _ in self.landmark_curve_)
+        return replace(plan, note=f"{self.n_landmarks_:,} landmarks, chosen by errors on held-out samples: {errors}")
 
     def _fitted_kernel(self, views: Views, y: Any) -> DeepKernel:
         if isinstance(self.kernel, DeepKernel):
@@ -255,36 +276,61 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
                 )
         return rows, views[rows]
 
+    def _choose_number(self, wished: float, views: Views, generator: torch.Generator) -> None:
+        """The landmarks and the map of an error that is wished for."""
+        if not isinstance(self.landmarks, str):
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks!r} lets fit choose how many landmarks there are, but landmarks= lists "
+                "them: give a selector's name such as 'uniform', or a number."
+            )
+        if self._layered_recipes() is not None:
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks!r} is a wish for a collapsed map; that of a layered one, whose hidden "
+                "layers and input maps have errors of their own, is a number."
+            )
+        budget = resolve_budget(self.memory_budget)
+        select = SELECTORS[self.landmarks]
+        choice = choose_number(self.kernel_, views, wished, select, self.n_components, generator, budget)
+        if choice.shortfall is not None:
+            warnings.warn(f"n_landmarks={self.n_landmarks!r} is not met: {choice.shortfall}", stacklevel=5)
+        warn_if_clipped(choice.map.projection, "the deep kernel on the landmarks")
+        self.landmark_indices_, self.landmark_curve_ = choice.rows.numpy(), choice.curve
+        self.replace_map(choice.map)
+
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
-        if self.n_landmarks > len(views):
+        n_landmarks = int(self.n_landmarks)
+        if n_landmarks > len(views):
             warnings.warn(
-                f"n_landmarks={self.n_landmarks} is more than the {len(views)} samples; all of them become landmarks.",
+                f"{n_landmarks=} is more than the {len(views)} samples; all of them become landmarks.",
                 stacklevel=5,
             )
-        n_landmarks = min(self.n_landmarks, len(views))
         select = SELECTORS[self.landmarks]
-        return select(self.kernel_, views, n_landmarks, generator, resolve_budget(self.memory_budget))
+        return select(self.kernel_, views, min(n_landmarks, len(views)), generator, resolve_budget(self.memory_budget))
 
     def _compile(self, views: Views, generator: torch.Generator) -> DeepMap:
+        recipes = self._layered_recipes()
+        if recipes is None:
+            return collapse(self.kernel_, self.landmarks_, self.n_components, views.dtype)
+        return build_layered(
+            self.kernel_,
+            self.landmarks_,
+            recipes,
+            [*self._hidden_components(), self.n_components],
+            views.dtype,
+            generator,
+            lambda view: feature_bounds(views, view, resolve_budget(self.memory_budget)),
+        )
+
+    def _layered_recipes(self) -> list[MapRecipe] | None:
+        """The input maps of the layered map; None where the map is the collapsed one."""
         recipes = choose_recipes(self.kernel_, self.input_maps)
-        hidden = self._hidden_components()
-        collapsible = exact_on_landmarks(recipes) and not any(hidden)
+        collapsible = exact_on_landmarks(recipes) and not any(self._hidden_components())
         if self.evaluation == "collapsed" and not collapsible:
             raise ValueError(
                 "evaluation='collapsed' has no hidden layers to truncate and no input maps to quantise: leave "
                 "hidden_components and input_maps as they are, or use evaluation='layered'."
             )
-        if self.evaluation == "layered" or not collapsible:
-            return build_layered(
-                self.kernel_,
-                self.landmarks_,
-                recipes,
-                [*hidden, self.n_components],
-                views.dtype,
-                generator,
-                lambda view: feature_bounds(views, view, resolve_budget(self.memory_budget)),
-            )
-        return collapse(self.kernel_, self.landmarks_, self.n_components, views.dtype)
+        return recipes if self.evaluation == "layered" or not collapsible else None
 
     def _hidden_components(self) -> list[int | None]:
         n_hidden = len(self.kernel_.layers) - 1
@@ -304,6 +350,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if self.map_.kernel.layout != self.kernel_.layout or self._n_features_out != self.map_.n_components:
             raise DataError("a map does not belong to its kernel, or has another number of components.")
         self.kernel_.check_samples(self.landmarks_)
+        if self.n_landmarks_ != len(self.landmarks_):
+            raise DataError(f"n_landmarks_ is {self.n_landmarks_}, but there are {len(self.landmarks_)} landmarks.")
         if self.landmark_indices_ is not None:
             check_array("numbers of landmarks", self.landmark_indices_, (len(self.landmarks_),), kinds="iu", least=0)
 

@@ -18,6 +18,7 @@ from gramless.constraints import (
     whole,
 )
 from gramless.engine import Precision
+from gramless.estimators.landmark_number import wished_error
 from gramless.kernels import NAMED, Domain, Kernel
 from gramless.landmarks import SELECTORS
 from gramless.learning import LeaveOneOut, Supervised
@@ -76,7 +77,10 @@ NETWORK_CONSTRAINTS: Constraints = {
 """Of every estimator with a network of its own."""
 
 MAP_CONSTRAINTS: Constraints = {
-    "n_landmarks": [whole(1)],
+    "n_landmarks": [
+        whole(1),
+        Such(lambda value: wished_error(value) is not None, "a relative error above 0% and below 100% such as '1%'"),
+    ],
     "landmarks": [
         StrOptions(set(SELECTORS)),
         Such(
