@@ -32,6 +32,7 @@ STEPS = 200
 BATCH = 256
 STEP_SIZE = 0.1  # of the spread of a column, at the beginning
 CHECK_EVERY = 50
+SETTLE_EVERY = 10
 PAIR_BYTES = 32  # per pair of a batch: the kernel's value, in both types, the map's, and their difference
 SMALLEST_VALUE = 1e-3  # of the mean kernel value: what a smaller one is divided by
 
@@ -75,6 +76,8 @@ def move_landmarks(
                 moving.landmarks.clip_()
                 progress.advance()
                 done = step + 1
+                if done % SETTLE_EVERY == 0:
+                    moving.settle_deflation_()
                 checked = done % CHECK_EVERY == 0 or done == n_steps
                 if checked and best.offer(error(), done - best.curve[-1][0]):
                     chosen = moving.state()

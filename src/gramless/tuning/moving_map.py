@@ -2,8 +2,8 @@
 
     phi(x) = L^-1 kappa(Z, x),   L L' = kappa(Z, Z) - d I.
 
-d is a part of the smallest eigenvalue: each landmark has a share of the kernel to itself, which no other sample ever
-shows, and inverted along with the rest it makes the map too small on other samples.
+d is a part of the smallest eigenvalue, found anew as the landmarks move: each landmark has a share of the kernel to
+itself, which no other sample ever shows, and inverted along with the rest it makes the map too small on other samples.
 """
 
 from __future__ import annotations
@@ -50,27 +50,34 @@ class MovingMap:
             remedy="Use fewer landmarks, leave them where they are (tuning=None), or raise memory_budget.",
         )
         logarithms = [layer.weights.log().to(device, torch.float32) for layer in kernel.layers]
-        gram = kernel.tensor(deep_map.landmarks, deep_map.landmarks, torch.float32).double()
-        smallest, jitter = torch.linalg.eigvalsh(gram).min().item(), SMALLEST_JITTER * gram.diagonal().mean().item()
-        return cls(
+        made = cls(
             kernel,
             MovableLandmarks.of(kernel.network, deep_map.landmarks, device),
             [weight.requires_grad_(with_weights) for weight in logarithms],
-            DEFLATED_SHARE * smallest if smallest > jitter else -jitter,  # float32 knows no smaller eigenvalue
+            0.0,
             budget // ROOM_SHARE,
         )
+        made.settle_deflation_()
+        return made
+
+    @torch.no_grad()
+    def settle_deflation_(self) -> None:
+        """d anew, by where the landmarks are now: two that start almost alike let it be next to nothing, and part."""
+        gram = self._gram()
+        if gram.isfinite().all():
+            smallest, jitter = torch.linalg.eigvalsh(gram).min().item(), _jitter(gram)
+            self.deflation = DEFLATED_SHARE * smallest if smallest > jitter else -jitter
 
     def factor(self) -> Tensor:
-        """L in float64: (N, N). Where the landmarks have moved so that d is too much, d is halved for good.
+        """L in float64: (N, N). Where the landmarks have moved so that d is too much, d is halved.
 
         NaN where the kernel overflows, so that nothing that is judged by it looks good.
         """
-        gram = self._values(self.landmarks.rows(), self.landmarks.blocks(both_sides=True)).double()
-        gram = (gram + gram.T) / 2
+        gram = self._gram()
         identity = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
         if not gram.isfinite().all():
             return torch.full_like(gram, torch.nan)
-        jitter = SMALLEST_JITTER * gram.detach().diagonal().mean().item()
+        jitter = _jitter(gram.detach())
         while True:
             factor, failed = torch.linalg.cholesky_ex(gram - self.deflation * identity)
             if not failed.item():
@@ -127,6 +134,16 @@ class MovingMap:
         n_components = like.n_components if like.projection.n_truncated else None
         return replace(like, kernel=kernel, landmarks=landmarks, projection=project(gram, n_components, like.dtype))
 
+    def _gram(self) -> Tensor:
+        """kappa(Z, Z) in float64."""
+        gram = self._values(self.landmarks.rows(), self.landmarks.blocks(both_sides=True)).double()
+        return (gram + gram.T) / 2
+
     def _values(self, rows: dict[str, Tensor], columns: dict[str, RootedBlock]) -> Tensor:
         weights = [logarithm.exp() for logarithm in self.log_weights]
         return differentiable_values(self.kernel.network, rows, columns, weights, self.room)
+
+
+def _jitter(gram: Tensor) -> float:
+    """float32 knows no smaller eigenvalue."""
+    return SMALLEST_JITTER * gram.diagonal().mean().item()

@@ -99,6 +99,8 @@ class Descent:
         """So many steps; with a judge, the curve of what it said, and an end once that falls."""
         curve: list[tuple[int, float]] = []
         for step in range(n_steps + 1):
+            if step % CHECK_EVERY == 0:
+                self.moving.settle_deflation_()
             if judge is not None and step % CHECK_EVERY == 0:
                 curve.append((step, judge()))
                 best = max(range(len(curve)), key=lambda i: curve[i][1])
