@@ -13,6 +13,7 @@ from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.network_learning import annotation_score
+from gramless.estimators.unlabelled import samples_of
 from gramless.tuning import finish_with_labels
 from gramless.tuning.pairs import fresh_rows
 from gramless.views import Views
@@ -37,7 +38,8 @@ def tune_automatically(
         network.fine_tune(views).set_params(tuning="landmarks")
         generator = torch.Generator().manual_seed(seed)
         assert isinstance(network.map_, CollapsedMap)
-        finished = finish_with_labels(network.map_, views, torch.from_numpy(signs), _ranking, generator)
+        known = samples_of(views, labelled)
+        finished = finish_with_labels(network.map_, known, torch.from_numpy(signs), _ranking, generator)
     except MemoryBudgetError as error:
         warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
         return None
