@@ -90,6 +90,22 @@ def test_the_default_activation_of_a_hidden_layer_is_refused_with_what_to_do(sam
         gl.DeepKernelNetwork(KERNELS, (3,), learning=None).fit(X)
 
 
+@pytest.mark.parametrize(
+    ("kernels", "hidden", "given", "expected"),
+    [
+        ("auto", (), {}, 1.0),
+        (("distance", "linear"), (), {}, 1.0),
+        (("gaussian", "linear"), (), {}, 6.0),
+        ("auto", (3,), {}, 6.0),
+        ("auto", (), {"output_gain": 2.5}, 2.5),
+    ],
+    ids=str,
+)
+def test_the_gain_of_the_output_is_smaller_where_it_sums_distances(samples, kernels, hidden, given, expected):
+    made = gl.DeepKernelNetwork(kernels, hidden, activation="exp", learning=None, random_state=0, **given)
+    assert made.fit(samples[0]).kernel_.layers[-1].weights.sum().item() == pytest.approx(expected)
+
+
 def test_an_outlier_among_new_samples_is_like_nothing_and_changes_nothing_else(samples):
     X, y = samples
     X = {view: block.astype(np.float32) for view, block in X.items()}
