@@ -69,6 +69,16 @@ class TestAutomaticTuning:
         assert clf.map_network_.tuning == tuning
         assert (clf.map_network_.tuning_errors_ is None) == (tuning is None)
 
+    @pytest.mark.parametrize(("n_labelled", "finished"), [(49, False), (50, True)])
+    def test_samples_without_a_label_move_landmarks_and_finish_nothing(self, tailed, n_labelled, finished):
+        X, Y = tailed
+        marked = np.where(np.arange(160)[:, None] < n_labelled, Y, -1)
+        clf = self.classifier(learning=gl.SemiSupervised(n_steps=1)).fit(X, marked)
+        network = clf.map_network_
+        moved = clone(network).set_params(tuning=None).fit(X).fine_tune(X)
+        assert network.tuning_errors_ == moved.tuning_errors_
+        assert (clf.finishing_curve_ is not None) == finished
+
     def test_repeated_samples_do_not_count(self, tailed):
         X, Y = tailed
         clf = self.classifier(landmarks=np.arange(60)).fit(np.tile(X[:100], (3, 1)), np.tile(Y[:100], (3, 1)))

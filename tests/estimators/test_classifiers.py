@@ -274,6 +274,7 @@ class TestBadInput:
 
     def test_negative_values_where_a_kernel_forbids_them(self, classifier, iris):
         X, y = iris
+        classifier.set_params(kernels=("linear", "intersection"))
         with pytest.raises(gl.DataError, match="view 'petal': Negative values in data: the intersection kernel"):
             classifier.fit({"sepal": X["sepal"], "petal": X["petal"] - 5.0}, y)
 

@@ -84,10 +84,26 @@ def test_what_needs_a_map_of_every_kernel_is_refused_with_what_to_do(samples, op
         gl.DeepMapNetwork(network((3,)), 20, random_state=0, **options).fit(X)
 
 
-def test_default_activations_are_refused_with_what_to_do(samples):
+def test_the_default_activation_of_a_hidden_layer_is_refused_with_what_to_do(samples):
     X, _ = samples
     with pytest.raises(gl.DataError, match="output_activation='exp'"):
-        gl.DeepKernelNetwork(KERNELS, learning=None).fit(X)
+        gl.DeepKernelNetwork(KERNELS, (3,), learning=None).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "hidden", "given", "expected"),
+    [
+        ("auto", (), {}, 1.0),
+        (("distance", "linear"), (), {}, 1.0),
+        (("gaussian", "linear"), (), {}, 6.0),
+        ("auto", (3,), {}, 6.0),
+        ("auto", (), {"output_gain": 2.5}, 2.5),
+    ],
+    ids=str,
+)
+def test_the_gain_of_the_output_is_smaller_where_it_sums_distances(samples, kernels, hidden, given, expected):
+    made = gl.DeepKernelNetwork(kernels, hidden, activation="exp", learning=None, random_state=0, **given)
+    assert made.fit(samples[0]).kernel_.layers[-1].weights.sum().item() == pytest.approx(expected)
 
 
 def test_an_outlier_among_new_samples_is_like_nothing_and_changes_nothing_else(samples):
@@ -96,7 +112,7 @@ def test_an_outlier_among_new_samples_is_like_nothing_and_changes_nothing_else(s
     classifier = gl.DeepMapClassifier(("distance", "hellinger"), (), n_landmarks=30, learning=None, random_state=0)
     classifier.fit(X, y)
     plain = classifier.decision_function(X)
-    X["a"][7] = 3e38
+    X["a"][7] = 3e37  # six of them still add up to a number
     X["b"][7] = 1e9
     found = classifier.decision_function(X)
     assert np.isfinite(found).all()

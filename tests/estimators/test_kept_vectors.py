@@ -63,7 +63,7 @@ def fit(blocks, scratch, **options):
     return gl.DeepMapClassifier(scratch=scratch, **(SMALL | options)).fit(blocks)
 
 
-def interrupt(blocks, scratch, monkeypatch):
+def interrupt(blocks, scratch, monkeypatch, **options):
     """Ctrl-C when all vectors are written."""
 
     def stopped(block):
@@ -72,7 +72,7 @@ def interrupt(blocks, scratch, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("gramless.estimators.kept_vectors.known_vectors", stopped)
         with pytest.raises(KeyboardInterrupt):
-            fit(blocks, scratch)
+            fit(blocks, scratch, **options)
 
 
 def same(model, other):
@@ -100,11 +100,19 @@ def test_complete_vectors_are_not_computed_again(blocks, fitted, tmp_path, monke
 
 def test_labels_are_those_of_now(samples, tmp_path, monkeypatch):
     X, y = samples
-    interrupt(gl.in_blocks({"a": X}, y, rows=ROWS), tmp_path, monkeypatch)
+    untuned = {"tuning": None}  # vectors owe nothing to labels
+    interrupt(gl.in_blocks({"a": X}, y, rows=ROWS), tmp_path, monkeypatch, **untuned)
     y = y.copy()
     y[100:500] = (y[100:500] + 1) % 3
     changed = gl.in_blocks({"a": X}, y, rows=ROWS)
-    same(fit(changed, tmp_path), gl.DeepMapClassifier(**SMALL).fit(changed))
+    same(fit(changed, tmp_path, **untuned), gl.DeepMapClassifier(**SMALL, **untuned).fit(changed))
+
+
+def test_vectors_that_other_labels_made_are_another_runs(samples, tmp_path, monkeypatch):
+    X, y = samples
+    interrupt(gl.in_blocks({"a": X}, y, rows=ROWS), tmp_path, monkeypatch)
+    with pytest.raises(gl.DataError, match="left by another run: its row 0 begins"):
+        fit(gl.in_blocks({"a": X}, (y + np.arange(N)) % 3, rows=ROWS), tmp_path)
 
 
 def test_vectors_of_another_run_are_refused_and_kept(blocks, tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ NETWORKS = {
     "weights": [None, "ones", 5, ("x",), (np.ones((9, 9)),)],
     "learning": ["deep", 5, True],
     "hidden_gain": [0, -1.0, float("inf"), (2.0, 1.0), (1.0,), "low", None],
-    "output_gain": [0, float("nan"), (1.0, 2.0), None, 10**400],
+    "output_gain": [0, float("nan"), (1.0, 2.0), None, 10**400, "high"],
     "normalize": ["yes", None, 2],
 }
 MAPS = {

@@ -6,7 +6,7 @@ import pytest
 import gramless as gl
 
 N = 1_500
-SMALL = {"hidden": (4,), "n_landmarks": 40, "learning": None, "random_state": 0}
+SMALL = {"hidden": (4,), "n_landmarks": 40, "learning": None, "tuning": None, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,19 @@ def test_nearly_as_good_as_all_at_once(samples):
     assert online.score(held_out, truth) > at_once.score(held_out, truth) - 0.03
     first_only = gl.DeepMapClassifier(**SMALL).fit(part(X, slice(0, 60)), y[:60])
     assert online.score(held_out, truth) > first_only.score(held_out, truth)
+
+
+def test_landmarks_are_moved_by_the_first_block_and_stay(samples):
+    X, y = samples
+    held_out, truth = part(X, slice(1200, None)), y[1200:]
+    settings = SMALL | {"hidden": (), "tuning": "auto"}
+    first = gl.DeepMapClassifier(**settings).fit(part(X, slice(0, 300)), y[:300])
+    online = in_turn(gl.DeepMapClassifier(**settings), X, y)
+    assert online.finishing_curve_ == first.finishing_curve_
+    landmarks, expected = online.map_network_.landmarks_, first.map_network_.landmarks_
+    np.testing.assert_array_equal(landmarks["a"], expected["a"])
+    assert not np.isin(landmarks["a"], X["a"].astype(np.float32)).all()
+    assert online.score(held_out, truth) > first.score(held_out, truth) - 0.01
 
 
 def test_several_labels_per_sample(samples):

@@ -67,7 +67,7 @@ class DeepKernelClassifier(ViewsClassifier):
         weights: Any = "random",
         learning: Any = "leave-one-out",
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
-        output_gain: float = 6.0,
+        output_gain: float | str = "auto",
         normalize: bool = True,
         C: float = 1.0,
         class_weight: Any = None,

@@ -35,6 +35,7 @@ from gramless.views import Views
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
 FITTING_KERNELS = ("distance", "cosine-distance", "hellinger-distance", "hellinger4-distance")
 SCALE_SAMPLES = 1_000
+OUTPUT_GAIN, DISTANCE_GAIN = 6.0, 1.0
 
 
 class DeepKernelNetwork(FittedOnViews, BaseEstimator):
@@ -60,8 +61,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     hidden_gain : float or (low, high)
         What the weights of a hidden unit sum to, unless they are given; the dual keeps the sum. A pair spreads the
         units from low to high: tanh of a small gain is linear, of a large one it is nearly a step.
-    output_gain : float
-        The same for the output unit.
+    output_gain : "auto" or float
+        The same for the output unit; "auto" is 6, and 1 where it sums distances, whose mean between samples is -1.
     normalize : bool
         Scale kernels given by name to a unit diagonal, so that no view rules by its units.
     views : mapping of names to columns, or None
@@ -95,7 +96,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         weights: Any = "random",
         learning: Any = "leave-one-out",
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
-        output_gain: float = 6.0,
+        output_gain: float | str = "auto",
         normalize: bool = True,
         views: Mapping[str, Any] | None = None,
         device: str = "auto",
@@ -143,7 +144,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
         inputs = self._inputs(views, sample, generator)
         kernel = DeepKernel(
-            inputs, self._initial_layers(len(inputs), generator), views.layout, 1.0, self.device, self.memory_budget
+            inputs, self._initial_layers(inputs, generator), views.layout, 1.0, self.device, self.memory_budget
         )
         self.learning_curve_ = None
         if settings is not None:
@@ -167,8 +168,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         self._fit(look.sample.views, look.sample.labels, None)
         check_domains(self.kernel_, look)
 
-    def _initial_layers(self, n_kernels: int, generator: torch.Generator) -> tuple[Layer, ...]:
-        widths = (n_kernels, *map(int, self.hidden), 1)
+    def _initial_layers(self, inputs: Sequence[ViewKernel], generator: torch.Generator) -> tuple[Layer, ...]:
+        widths = (len(inputs), *map(int, self.hidden), 1)
         require(
             3 * 8.0 * sum(above * below for above, below in pairwise(widths)),
             resolve_budget(self.memory_budget),
@@ -176,10 +177,16 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
             remedy="Use fewer units.",
         )
         gains = [spread_gains(self.hidden_gain, n_units) for n_units in self.hidden]
-        gains.append(spread_gains(self.output_gain, 1))
+        gains.append(spread_gains(self._resolved_output_gain(inputs), 1))
         weights = initial_weights(self.weights, widths, gains, generator)
         activations = [self.activation] * len(self.hidden) + [self.output_activation]
         return tuple(Layer(w, make_activation(a)) for w, a in zip(weights, activations, strict=True))
+
+    def _resolved_output_gain(self, inputs: Sequence[ViewKernel]) -> float:
+        if self.output_gain != "auto":
+            return float(self.output_gain)
+        on_distances = not len(self.hidden) and any(entry.kernel.conditional for entry in inputs)
+        return DISTANCE_GAIN if on_distances else OUTPUT_GAIN
 
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
         inputs = []

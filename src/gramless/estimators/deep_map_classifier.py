@@ -153,7 +153,7 @@ class DeepMapClassifier(ViewsClassifier):
         weights: Any = "random",
         learning: Any = "leave-one-out",
         hidden_gain: float | tuple[float, float] = (0.1, 2.0),
-        output_gain: float = 6.0,
+        output_gain: float | str = "auto",
         normalize: bool = True,
         n_landmarks: int | str = 500,
         landmarks: Any = "uniform",

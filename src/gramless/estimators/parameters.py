@@ -71,7 +71,7 @@ NETWORK_CONSTRAINTS: Constraints = {
     "weights": [StrOptions({"random", "uniform"}), tuple, list],
     "learning": [str, Supervised, LeaveOneOut, None],
     "hidden_gain": [POSITIVE, ASCENDING],
-    "output_gain": [POSITIVE],
+    "output_gain": [POSITIVE, StrOptions({"auto"})],
     "normalize": ["boolean"],
 }
 """Of every estimator with a network of its own."""

@@ -8,6 +8,7 @@ samples and from there on all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -53,9 +54,11 @@ def learn_by_leave_one_out(
             curve.clear()  # errors on other samples cannot be compared
 
             def objective(parameters: np.ndarray, samples: ElementaryValues = samples) -> tuple[float, np.ndarray]:
-                value, gradient = _evaluate(_with_weights(layers, parameters), samples, targets, parameters[-1])
+                value, gradient = np.inf, np.zeros_like(parameters)
+                with suppress(DataError):  # exp of too long a step overflows
+                    value, gradient = _evaluate(_with_weights(layers, parameters), samples, targets, parameters[-1])
                 progress.advance()
-                if not (np.isfinite(value) and np.isfinite(gradient).all()):  # exp of too long a step is no number
+                if not (np.isfinite(value) and np.isfinite(gradient).all()):
                     worst = max((point.objective for point in curve), default=1.0)
                     return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
                 curve.append(CurvePoint(len(curve), value, None))
@@ -110,7 +113,7 @@ def _evaluate(
     """
     gram = gram_matrix(layers, elementary)
     n, ridge = len(gram), float(np.exp(log_ridge))
-    scale = gram.diagonal().mean(dtype=torch.float64).item()
+    scale = gram.diagonal().mean(dtype=torch.float64).item() or 1.0  # a kernel that is zero everywhere has no size
     scaled = gram.double().div_(scale)
     found: LeaveOneOutError = leave_one_out_error(scaled, targets[:n], ridge)
     through_scale = (found.gradient * scaled).sum().item() / n
