@@ -53,7 +53,6 @@ def fit(
             )
         with writing(model):
             save(fitted.annotator, model)
-        fitted.forget_checkpoint()
     except KeyboardInterrupt:
         stop(f"Interrupted; what was computed is in {folder} and will be used next time.", INTERRUPTED)
     _show(fitted.annotator, model, folder, time.perf_counter() - started)
