@@ -105,7 +105,7 @@ def compare_classes(
 
     def whole() -> None:
         machine = gl.DeepMapClassifier(
-            hidden=(80,), learning=None, n_landmarks=n_landmarks, tuning=None, device="cpu", random_state=seed
+            hidden=(80,), learning=None, n_landmarks=n_landmarks, device="cpu", random_state=seed
         )
         predicted["DeepMapClassifier"] = machine.fit(train, y_train).predict(test)
 
