@@ -42,8 +42,8 @@ def fit_annotator(
 ) -> FittedAnnotator:
     """Describe the pictures, learn a deep kernel of the descriptions, compile it, and learn every keyword on it.
 
-    With a cache, features are found there the next time: they are what takes long. `tell` is called with the name of
-    every stage as it begins.
+    With a cache, features are found there the next time; learning is always done anew. `tell` is called with the name
+    of every stage as it begins.
     """
     check_learnable(pictures)
     tell("learning visual words")
