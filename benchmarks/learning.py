@@ -18,6 +18,7 @@ from harness import RESULTS, report
 from torch import Tensor
 
 import gramless as gl
+from gramless.estimators.deep_kernel_network import PAPERS_KERNELS
 from gramless.network import Layer, make_activation
 
 GAMMAS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -59,7 +60,7 @@ def fit_network(
     corel: Corel5k, rows: np.ndarray, hidden: tuple[int, ...], learning: object, seed: int, device: str
 ) -> gl.DeepKernelNetwork:
     """Learned from the labels of the given rows; all other pictures are unlabelled."""
-    model = gl.DeepKernelNetwork(hidden=hidden, learning=learning, device=device, random_state=seed)
+    model = gl.DeepKernelNetwork(PAPERS_KERNELS, hidden, learning=learning, device=device, random_state=seed)
     if learning == "semi-supervised":
         labelled = np.isin(np.arange(len(corel.labels)), rows)
         return model.fit(corel.views, corel.labels, labelled=labelled)
@@ -87,7 +88,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
     corel = load(chosen.features)
-    first = gl.DeepKernelNetwork(learning=None, device=chosen.device, random_state=0).fit(corel.views[corel.train])
+    first = fit_network(corel, corel.train, (80,), None, 0, chosen.device)
     bank = ElementaryBank(first.kernel_, corel.views)
     found: dict[str, list[Scores]] = {}
     settings: dict[str, list[str]] = {}

@@ -104,10 +104,10 @@ def compare_classes(
         predicted["LinearSVC on the vectors"] = machine.predict(network.transform(test))
 
     def whole() -> None:
-        machine = gl.DeepMapClassifier(learning=None, n_landmarks=n_landmarks, device="cpu", random_state=seed).fit(
-            train, y_train
+        machine = gl.DeepMapClassifier(
+            hidden=(80,), learning=None, n_landmarks=n_landmarks, device="cpu", random_state=seed
         )
-        predicted["DeepMapClassifier"] = machine.predict(test)
+        predicted["DeepMapClassifier"] = machine.fit(train, y_train).predict(test)
 
     rivals: dict[str, Callable[[], Any]] = {
         "SVC on the kernel": on_kernel,

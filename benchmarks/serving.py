@@ -22,7 +22,7 @@ import gramless as gl
 from gramless.storage.onnx import export_onnx
 
 WIDTHS = {"words": 400, "colours": 300, "shapes": 200, "texture": 100}
-KERNELS = {"default": ("linear", "poly2", "gaussian", "intersection"), "distances": ("gaussian", "laplacian", "chi2")}
+KERNELS = {"paper": ("linear", "poly2", "gaussian", "intersection"), "distances": ("gaussian", "laplacian", "chi2")}
 N_CLASSES = 10
 
 
@@ -61,12 +61,12 @@ def compare(n_samples: int, n_landmarks: int, threads: int, repeats: int, seed: 
     y = np.random.default_rng(seed).integers(N_CLASSES, size=n_samples)
 
     def network(kernels: tuple[str, ...]) -> gl.DeepMapNetwork:
-        kernel = gl.DeepKernelNetwork(kernels, learning=None, random_state=seed)
+        kernel = gl.DeepKernelNetwork(kernels, (80,), learning=None, random_state=seed)
         return gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed).fit(X)
 
     maps = {f"map, {name} kernels": network(kernels) for name, kernels in KERNELS.items()}
     classifier = gl.DeepMapClassifier(
-        KERNELS["default"], n_landmarks=n_landmarks, learning=None, device="cpu", random_state=seed
+        KERNELS["paper"], (80,), n_landmarks=n_landmarks, learning=None, tuning=None, device="cpu", random_state=seed
     ).fit(X, y)
     engines = {name: each.transform for name, each in maps.items()} | {"classifier": classifier.decision_function}
     served = {name: Served(model, folder, threads) for name, model in (maps | {"classifier": classifier}).items()}

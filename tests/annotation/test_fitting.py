@@ -1,4 +1,4 @@
-"""Fitting a model of keywords: bad pictures, rare keywords, few pictures, interruptions and seeds."""
+"""Fitting a model of keywords: bad pictures, rare keywords, few pictures and seeds."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +9,9 @@ from safetensors import safe_open
 
 import gramless as gl
 from gramless.annotation import fit_annotator, fitting
-from gramless.annotation.album import Album
 from gramless.datasets import Problem
 from gramless.errors import DataError
-from gramless.learning import trainer
 from tests.annotation.conftest import VIEWS
-
-INTERRUPTED_STEP = 7
 
 
 def few(scenes, keywords, *labels):
@@ -34,29 +30,8 @@ def bits(annotator, folder: Path) -> tuple[dict, dict]:
         return file.metadata(), {name: (a.shape, a.dtype.str, a.tobytes()) for name, a in arrays.items()}
 
 
-def checkpoints(folder: Path) -> list[Path]:
-    return list(folder.glob("*.checkpoint"))
-
-
 def raise_interrupt(*arguments):
     raise KeyboardInterrupt
-
-
-@pytest.fixture
-def steps(monkeypatch) -> list[int]:
-    """Learning is interrupted at one of its steps, once; the list grows by one with each step."""
-    step, taken = trainer._adam, []
-    interruptions = iter([KeyboardInterrupt])
-
-    def interrupt(*arguments):
-        taken.append(1)
-        if len(taken) == INTERRUPTED_STEP:
-            for interruption in interruptions:
-                raise interruption
-        return step(*arguments)
-
-    monkeypatch.setattr(trainer, "_adam", interrupt)
-    return taken
 
 
 def test_an_unreadable_picture_is_listed_and_not_in_the_album(fitted, scenes):
@@ -134,66 +109,11 @@ def test_stages_are_told(scenes, tmp_path):
     assert stages == ["learning visual words", "describing pictures", "making thumbnails", "learning keywords"]
 
 
-def test_an_interrupted_fit_continues_to_the_same_model(fitted, scenes, tmp_path, steps):
-    cache = scenes.cache(tmp_path / "cache")
-    with pytest.raises(KeyboardInterrupt):
-        fit_annotator(scenes.train, VIEWS, cache=cache)
-    assert len(checkpoints(tmp_path / "cache")) == 1
-    steps.clear()
-    continued = fit_annotator(scenes.train, VIEWS, cache=cache)
-    n_continued = len(steps)
-    assert bits(continued.annotator, tmp_path) == bits(fitted.annotator, tmp_path)
-    continued.forget_checkpoint()
-    assert checkpoints(tmp_path / "cache") == []
-    fit_annotator(scenes.train, VIEWS, cache=cache)
-    assert len(steps) - n_continued == n_continued + INTERRUPTED_STEP - 1  # afresh, from the first step
-
-
-def test_a_damaged_checkpoint_is_put_aside(fitted, scenes, tmp_path, steps):
-    cache = scenes.cache(tmp_path / "cache")
-    with pytest.raises(KeyboardInterrupt):
-        fit_annotator(scenes.train, VIEWS, cache=cache)
-    (checkpoint,) = checkpoints(tmp_path / "cache")
-    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
-    with pytest.warns(UserWarning, match="learning begins anew"):
-        again = fit_annotator(scenes.train, VIEWS, cache=cache)
-    assert bits(again.annotator, tmp_path) == bits(fitted.annotator, tmp_path)
-    assert checkpoint.with_suffix(".old").exists()
-
-
-def test_what_was_learned_is_kept_until_it_is_to_be_forgotten(fitted, scenes, tmp_path, monkeypatch):
-    """Interrupted on the way from learning to a file, the next fit has nothing left to learn."""
-    cache = scenes.cache(tmp_path / "cache")
-    with monkeypatch.context() as patched:
-        patched.setattr(Album, "of", raise_interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            fit_annotator(scenes.train, VIEWS, cache=cache)
-    monkeypatch.setattr(trainer, "_adam", lambda *arguments: pytest.fail("this was learned already"))
-    continued = fit_annotator(scenes.train, VIEWS, cache=cache)
-    assert bits(continued.annotator, tmp_path) == bits(fitted.annotator, tmp_path)
-    assert checkpoints(tmp_path / "cache") == [continued.checkpoint]
-    continued.forget_checkpoint()
-    continued.forget_checkpoint()
-    assert checkpoints(tmp_path / "cache") == []
-
-
 def test_thumbnails_are_made_before_anything_is_learned(scenes, tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "make_thumbnail", raise_interrupt)
-    monkeypatch.setattr(trainer, "_adam", lambda *arguments: pytest.fail("too early"))
+    monkeypatch.setattr(fitting, "learn_keywords", lambda *arguments: pytest.fail("too early"))
     with pytest.raises(KeyboardInterrupt):
         fit_annotator(scenes.train, VIEWS, cache=scenes.cache(tmp_path))
-
-
-def test_what_was_learned_of_other_pictures_is_not_continued(scenes, tmp_path, steps):
-    """Names and keywords are the same, one picture was changed meanwhile."""
-    cache = scenes.cache(tmp_path / "cache")
-    pictures = scenes.train[:20]
-    with pytest.raises(KeyboardInterrupt):
-        fit_annotator(pictures, VIEWS, cache=cache)
-    changed = replace(pictures, paths=(*pictures.paths[:19], scenes.test.paths[0]))
-    continued = fit_annotator(changed, VIEWS, cache=cache).annotator
-    afresh = fit_annotator(changed, VIEWS, cache=scenes.cache(tmp_path / "other")).annotator
-    assert bits(continued, tmp_path) == bits(afresh, tmp_path)
 
 
 def test_a_seed_is_a_model(fitted, scenes, tmp_path):
@@ -206,9 +126,7 @@ def test_a_seed_is_a_model(fitted, scenes, tmp_path):
 def test_without_a_cache_nothing_is_written(fitted, scenes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(scenes.features.parent.rglob("*"))
-    without_cache = fit_annotator(scenes.train[:12], VIEWS)
-    without_cache.forget_checkpoint()
-    small = without_cache.annotator
+    small = fit_annotator(scenes.train[:12], VIEWS).annotator
     assert list(tmp_path.iterdir()) == []
     assert sorted(scenes.features.parent.rglob("*")) == before
     with_cache = fit_annotator(scenes.train[:12], VIEWS, cache=scenes.cache(tmp_path / "cache")).annotator

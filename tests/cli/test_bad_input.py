@@ -345,7 +345,8 @@ def test_ctrl_c_keeps_what_was_computed_and_the_next_run_uses_it(studio, tmp_pat
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    assert err.splitlines()[-1] == (f"Interrupted; what was computed is in {model}.cache and will be used next time.")
+    last = f"Interrupted; features that were computed are in {model}.cache and will be used next time."
+    assert err.splitlines()[-1] == last
     assert "Traceback" not in err
     assert not model.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "model.gramless.cache"]

@@ -1,10 +1,12 @@
 """Shares of views and kernels: against products of weights, finite differences and the network's own output."""
 
 from io import BytesIO, StringIO
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
+from matplotlib import rc_context
 from PIL import Image
 from rich.console import Console
 
@@ -13,7 +15,7 @@ from gramless.errors import DataError
 from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Distance, Gaussian, Linear, Polynomial
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.report.learned_weights import input_shares, kernel_name, shares_by, weights_table
-from gramless.report.learned_weights_figure import save_weights_figure
+from gramless.report.learned_weights_figure import STYLE, _draw, save_weights_figure
 from tests.networks import random_kernel, random_views, seeds
 
 FUNCTIONS = {"identity": lambda t: t, "tanh": np.tanh, "exp": np.exp, "sinh": np.sinh}
@@ -130,6 +132,15 @@ def test_terminal_table_is_sorted_and_takes_no_name_for_markup():
         ["[red]small", "12.5", "12.5"],
         ["all", "75.0", "25.0", "100.0"],
     ]
+
+
+def test_names_of_kernels_do_not_run_into_each_other_or_out_of_the_picture():
+    kernels = [*NAMED.values(), Distance("none", root=4)]
+    found = shares_by(network([("a", kernel) for kernel in kernels], (np.ones((1, len(kernels))), "exp")))
+    with rc_context(STYLE):
+        names = [label.get_window_extent() for label in _draw(found).axes[0].get_xticklabels()]
+    assert all(one.x1 < next_one.x0 for one, next_one in pairwise(names))
+    assert min(name.y0 for name in names) > 0
 
 
 @pytest.mark.parametrize("n_views", [1, 16])

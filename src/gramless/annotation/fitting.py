@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +11,13 @@ import numpy as np
 from gramless.annotation.album import Album
 from gramless.annotation.annotator import Annotator
 from gramless.datasets import AnnotatedPictures, Problem
-from gramless.errors import DataError, FileFormatError
+from gramless.errors import DataError
 from gramless.estimators import DeepMapClassifier
 from gramless.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures, make_thumbnail
-from gramless.learning import Supervised
 from gramless.progress import ProgressBar
 from gramless.views import Views
 
-KERNELS = ("gaussian", "intersection", "chi2", "laplacian")
-C = 2.0  # as the kernels, chosen on validation pictures of COREL5k
-LEARNING_SAMPLES = 2_500  # of the network's weights; cost is quadratic in them
+C = 2.0  # chosen on validation pictures of COREL5k for an earlier kernel, which had the same spread; not chosen anew
 N_LANDMARKS = 2_000
 N_KEYWORDS = 5  # per picture, the field's custom
 THUMBNAIL_SIDE = 160
@@ -30,16 +25,10 @@ THUMBNAIL_SIDE = 160
 
 @dataclass(frozen=True, eq=False)
 class FittedAnnotator:
-    """The model, what in the data could not be used, and the file from which the same fit would continue."""
+    """The model, and what in the data could not be used."""
 
     annotator: Annotator
     problems: tuple[Problem, ...]
-    checkpoint: Path | None
-
-    def forget_checkpoint(self) -> None:
-        """Delete that file: the model has been saved, and nothing need be continued."""
-        if self.checkpoint is not None:
-            self.checkpoint.unlink(missing_ok=True)
 
 
 def fit_annotator(
@@ -53,8 +42,8 @@ def fit_annotator(
 ) -> FittedAnnotator:
     """Describe the pictures, learn a deep kernel of the descriptions, compile it, and learn every keyword on it.
 
-    With a cache, features are found there the next time, and learning continues where it was interrupted, until
-    `forget_checkpoint` is called. `tell` is called with the name of every stage as it begins.
+    With a cache, features are found there the next time; learning is always done anew. `tell` is called with the name
+    of every stage as it begins.
     """
     check_learnable(pictures)
     tell("learning visual words")
@@ -69,12 +58,10 @@ def fit_annotator(
     tell("making thumbnails")
     thumbnails = _thumbnails(readable.paths)
     tell("learning keywords")
-    run = _run(readable, described.views, seed)
-    checkpoint = None if cache is None else cache.folder / f"learning-{run}.checkpoint"
-    classifier = _learned(described.views, readable.labels, n_landmarks, seed, checkpoint)
+    classifier = learn_keywords(described.views, readable.labels, n_landmarks, seed)
     phi = np.asarray(classifier.map_network_.transform(described.views))
     album = Album.of(readable.names, readable.labels, phi, thumbnails)
-    return FittedAnnotator(Annotator(features, classifier, readable.keywords, album), tuple(problems), checkpoint)
+    return FittedAnnotator(Annotator(features, classifier, readable.keywords, album), tuple(problems))
 
 
 def check_learnable(pictures: AnnotatedPictures) -> None:
@@ -88,47 +75,14 @@ def check_learnable(pictures: AnnotatedPictures) -> None:
         )
 
 
-def learn_keywords(
-    views: Views, labels: np.ndarray, n_landmarks: int, seed: int, checkpoint: Path | None = None
-) -> DeepMapClassifier:
-    """The classifier of an annotator, from described pictures and their labels (n, n_keywords).
-
-    checkpoint : a file that the same run continues from, however far it came; the caller deletes it
-    """
-    learning = Supervised(max_samples=LEARNING_SAMPLES, checkpoint=None if checkpoint is None else str(checkpoint))
-    classifier = DeepMapClassifier(
-        KERNELS,
+def learn_keywords(views: Views, labels: np.ndarray, n_landmarks: int, seed: int) -> DeepMapClassifier:
+    """The classifier of an annotator, from described pictures and their labels (n, n_keywords)."""
+    return DeepMapClassifier(
         C=C,
-        learning=learning,
         n_landmarks=min(n_landmarks, len(views)),
         top_k=min(N_KEYWORDS, labels.shape[1]),
         random_state=seed,
     ).fit(views, labels)
-    return classifier.set_params(learning=learning.without_checkpoint())
-
-
-def _learned(
-    views: Views, labels: np.ndarray, n_landmarks: int, seed: int, checkpoint: Path | None
-) -> DeepMapClassifier:
-    """What `learn_keywords` gives; a damaged checkpoint is put aside as the rest of a damaged cache is."""
-    try:
-        return learn_keywords(views, labels, n_landmarks, seed, checkpoint)
-    except FileFormatError as error:
-        if checkpoint is None:
-            raise
-        old = checkpoint.with_suffix(".old")
-        checkpoint.replace(old)
-        warnings.warn(f"{error} It is now {old}, and learning begins anew.", stacklevel=3)
-        return learn_keywords(views, labels, n_landmarks, seed, checkpoint)
-
-
-def _run(pictures: AnnotatedPictures, views: Views, seed: int) -> str:
-    """A name for everything that learning depends on, so that it is continued only by the same."""
-    parts = (*pictures.keywords, *views.names, str(seed))
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
-    for block in (pictures.labels, *(views[name] for name in views.names)):
-        digest.update(np.ascontiguousarray(block).data)
-    return digest.hexdigest()[:16]
 
 
 def _thumbnails(paths: Sequence[Path]) -> list[bytes]:

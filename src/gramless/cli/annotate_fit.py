@@ -53,9 +53,8 @@ def fit(
             )
         with writing(model):
             save(fitted.annotator, model)
-        fitted.forget_checkpoint()
     except KeyboardInterrupt:
-        stop(f"Interrupted; what was computed is in {folder} and will be used next time.", INTERRUPTED)
+        stop(f"Interrupted; features that were computed are in {folder} and will be used next time.", INTERRUPTED)
     _show(fitted.annotator, model, folder, time.perf_counter() - started)
     list_problems("Not used, or doubtful", (*annotated.problems, *fitted.problems))
 

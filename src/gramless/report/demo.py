@@ -12,6 +12,7 @@ import numpy as np
 
 from gramless.datasets import load_digits_views
 from gramless.estimators import DeepKernelNetwork
+from gramless.learning import LeaveOneOut
 from gramless.report.demo_accuracy import N_METHODS, Outcome, compare_methods, draw_split
 from gramless.report.demo_approximation import measure_errors, measure_times
 from gramless.report.demo_result import Accuracy, DemoResult, DemoSizes, Example, environment
@@ -71,7 +72,8 @@ def _measure_all(seed: int, on_step: Callable[[Step], None], sizes: DemoSizes, s
 
     n_errors = len(sizes.landmark_counts)
     report(Part.ERROR, 0, n_errors)
-    kernel = DeepKernelNetwork(learning=None, random_state=network_seed).fit(views).kernel_
+    learning = LeaveOneOut(max_samples=sizes.n_labelled)  # as many labels as above
+    kernel = DeepKernelNetwork(learning=learning, random_state=network_seed).fit(views, target).kernel_
     for error in measure_errors(kernel, views, sizes.landmark_counts, network_seed):
         errors = (*result.approximations, error)
         report(Part.ERROR, len(errors), n_errors, approximations=errors)

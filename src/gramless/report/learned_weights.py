@@ -99,11 +99,16 @@ def weights_table(kernel: DeepKernel) -> Table:
     )
     table.add_column("view", "all", overflow="fold")
     for name, share in zip(found.kernels, found.of_kernels, strict=True):
-        table.add_column(Text(name), percent(share), justify="right")
+        table.add_column(Text(heading(name)), percent(share), justify="right", overflow="fold")
     table.add_column("all", percent(1.0), justify="right", style="bold")
     for row in np.argsort(-found.of_views, kind="stable"):
         table.add_row(Text(found.views[row]), *map(percent, found.shares[row]), percent(found.of_views[row]))
     return table
+
+
+def heading(name: str) -> str:
+    """Of a narrow column: a long name has hyphens, and is broken after them."""
+    return name.replace("-", "-\n")
 
 
 def percent(share: float) -> str:

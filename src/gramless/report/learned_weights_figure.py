@@ -9,7 +9,7 @@ import numpy as np
 from gramless.dkn import DeepKernel
 from gramless.packages import needed
 from gramless.report.figure_style import BLUE, INK, QUIET
-from gramless.report.learned_weights import ShareTable, percent, shares_by
+from gramless.report.learned_weights import ShareTable, heading, percent, shares_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,9 @@ def _draw(found: ShareTable) -> Figure:
     order = np.argsort(-found.of_views, kind="stable")
     shares, names = 100 * found.shares[order], [found.views[row] for row in order]
     map_width, map_height = 0.72 * n_kernels, 0.26 * n_views
-    left, right, top, bottom = 0.25 + 0.075 * max(map(len, names)), 1.6, 1.35, 0.35
+    kernels = [heading(name) for name in found.kernels]
+    n_lines = 1 + max(name.count("\n") for name in kernels)
+    left, right, top, bottom = 0.25 + 0.075 * max(map(len, names)), 1.6, 1.35, 0.2 + 0.15 * n_lines
     width, height = max(left + map_width + right, 4.6), top + map_height + bottom
     figure = Figure((width, height), facecolor="white")
     FigureCanvasAgg(figure)
@@ -52,7 +54,7 @@ def _draw(found: ShareTable) -> Figure:
         axes.tick_params(length=0, labelcolor=INK)
         return axes
 
-    _draw_map(panel(left, bottom, map_width, map_height), shares, names, found.kernels)
+    _draw_map(panel(left, bottom, map_width, map_height), shares, names, kernels)
     beside = panel(left + map_width + 0.12, bottom, right - 0.27, map_height)
     above = panel(left, bottom + map_height + 0.12, map_width, 0.6)
     _draw_bars(beside, above, np.nansum(shares, axis=1), np.nansum(shares, axis=0))
@@ -64,7 +66,7 @@ def _draw(found: ShareTable) -> Figure:
     return figure
 
 
-def _draw_map(axes: Axes, shares: np.ndarray, names: list[str], kernels: tuple[str, ...]) -> None:
+def _draw_map(axes: Axes, shares: np.ndarray, names: list[str], kernels: list[str]) -> None:
     largest = np.nanmax(shares)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=largest, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(names)), names)

@@ -88,7 +88,6 @@ def run_pictures_demo(
         fitted = fit_annotator(learned, sizes.views, cache=cache, seed=files.seed, tell=tell)
         annotator = fitted.annotator
         save(annotator, files.model)
-        fitted.forget_checkpoint()
         tell("judging it on unseen scenes")
         judgement = judge(annotator, unseen, cache=cache)
     tell("drawing the gallery")
