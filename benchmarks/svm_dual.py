@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 from torch import Tensor
 
 import gramless as gl
+from gramless.estimators.deep_kernel_network import PAPERS_KERNELS
 from gramless.learning import DualSolution, box, solve_svm_duals
 
 THREADS = 2
@@ -92,6 +93,8 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     corel = load(chosen.features)
     train = corel.views[corel.train]
-    network = gl.DeepKernelNetwork(learning=None, device=chosen.device, random_state=0).fit(train)
+    network = gl.DeepKernelNetwork(PAPERS_KERNELS, (80,), learning=None, device=chosen.device, random_state=0).fit(
+        train
+    )
     values = ElementaryBank(network.kernel_, train).gram(network.kernel_.layers) * network.kernel_.scale
     compare(values, corel.labels[:N_TRAIN], chosen.C, chosen.gap, chosen.repeats)

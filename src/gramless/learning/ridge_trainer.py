@@ -53,9 +53,12 @@ def learn_by_leave_one_out(
             curve.clear()  # errors on other samples cannot be compared
 
             def objective(parameters: np.ndarray, samples: ElementaryValues = samples) -> tuple[float, np.ndarray]:
-                value, gradient = _evaluate(_with_weights(layers, parameters), samples, targets, parameters[-1])
                 progress.advance()
-                if not (np.isfinite(value) and np.isfinite(gradient).all()):  # exp of too long a step is no number
+                try:
+                    value, gradient = _evaluate(_with_weights(layers, parameters), samples, targets, parameters[-1])
+                except DataError:  # exp of too long a step is no number
+                    value, gradient = np.nan, np.zeros_like(parameters)
+                if not (np.isfinite(value) and np.isfinite(gradient).all()):
                     worst = max((point.objective for point in curve), default=1.0)
                     return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
                 curve.append(CurvePoint(len(curve), value, None))
