@@ -40,7 +40,7 @@ class Corel5k:
     def validation_split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Four fifths of the training pictures to learn from, a fifth to choose settings on."""
         order = np.random.default_rng(seed).permutation(N_TRAIN)
-        return np.sort(order[900:]), np.sort(order[:900])
+        return np.sort(order[N_TRAIN // 5 :]), np.sort(order[: N_TRAIN // 5])
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +81,7 @@ class Scores:
 
     recall: float
     precision: float
+    f1: float
     n_plus: int
     map_pictures: float
     map_keywords: float
@@ -96,6 +97,7 @@ def judge(margins: np.ndarray, truth: np.ndarray) -> Scores:
     return Scores(
         five.recall,
         five.precision,
+        five.f1,
         five.n_plus,
         mean_average_precision(margins, truth, over="samples"),
         mean_average_precision(margins, truth, over="concepts"),

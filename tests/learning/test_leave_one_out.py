@@ -157,6 +157,23 @@ def test_deep_networks_are_learned_too(rng):
         assert network.kernel_.layers[0].n_units == 5
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("output_gain", [6.0, 86.0])
+def test_a_step_that_overflows_is_taken_back(seed, output_gain):
+    """exp of 89 is no number in float32: several of these try such weights on their way, some with their first step."""
+    X, y = problem(np.random.default_rng(seed))
+    network = learned(X, y, hidden=(5,), output_gain=output_gain)
+    errors = [point.objective for point in network.learning_curve_]
+    assert min(errors) < 0.95 * errors[0]
+    assert np.isfinite(network.kernel_(X)).all()
+
+
+def test_a_network_that_overflows_from_the_start_is_refused(rng):
+    X, y = problem(rng)
+    with pytest.raises(gl.DataError, match="first weights"):
+        learned(X, y, hidden=(5,), output_gain=1e3)
+
+
 def test_a_seed_is_a_network_whatever_the_budget(rng):
     X, y = problem(rng)
     first, second = (learned(X, y, memory_budget=budget).kernel_(X) for budget in (None, "1MiB"))
