@@ -5,9 +5,10 @@ import pytest
 import torch
 from sklearn.svm import SVC, LinearSVC
 
-from gramless.annotation.fitting import C
 from gramless.reproduce import classifiers
 from gramless.reproduce.classifiers import (
+    KERNEL_C,
+    MAP_C,
     balanced_on_kernel,
     balanced_on_map,
     hinge_on_kernel,
@@ -48,7 +49,7 @@ def balanced_rows(labels, seed):
 def test_squared_hinge_is_liblinear(pictures, phi):
     scores = squared_hinge_on_map(phi, pictures.labels)(FITTED, ASKED)
     for found, has in zip(scores.T, pictures.labels[FITTED].T, strict=True):
-        np.testing.assert_allclose(found, linear_machine(C, phi[FITTED], has, phi[ASKED]), atol=2e-3)
+        np.testing.assert_allclose(found, linear_machine(MAP_C, phi[FITTED], has, phi[ASKED]), atol=2e-3)
 
 
 @pytest.mark.parametrize(("gap", "tolerance"), [(None, 0.03), (1e-6, 1e-4)], ids=["as it is used", "solved further"])
@@ -59,7 +60,7 @@ def test_hinge_is_libsvm(pictures, phi, monkeypatch, gap, tolerance):
     scores = hinge_on_kernel(torch.from_numpy(gram), pictures.labels)(FITTED, ASKED)
     known, asked = gram[np.ix_(FITTED, FITTED)].astype(float), gram[np.ix_(ASKED, FITTED)]
     for found, has in zip(scores.T, pictures.labels[FITTED].T, strict=True):
-        np.testing.assert_allclose(found, kernel_machine(C, known, has, asked), atol=tolerance)
+        np.testing.assert_allclose(found, kernel_machine(KERNEL_C, known, has, asked), atol=tolerance)
 
 
 @pytest.mark.parametrize("on", ["map", "kernel"])

@@ -34,7 +34,7 @@ def small(monkeypatch):
     monkeypatch.setattr(workers, "FEW", 100)
     monkeypatch.setitem(corel5k.VIEWS, "handcrafted", VIEWS)
     plans = corel5k.Plans(
-        discrimination.Plan((("supervised", 3),), (8,), (20,), (), 1, 24),
+        discrimination.Plan((("supervised", 3), ("leave-one-out", 2)), (8,), (20,), (), (8,), 1, 24),
         relative_errors.Plan("corel5k", (8,), (20,), (30,), (), (8,), 1, 24),
         timing.Plan((10,), (8,), (8,), 24),
         comparison.Plan((methods.NEIGHBOURS,), (8,), 1),
@@ -176,7 +176,7 @@ def test_cells_of_one_map_follow_each_other(monkeypatch, tmp_path):
     }
     pairs = 0
     for cell, following in itertools.pairwise(cells):
-        if cell.table == "discrimination" and cell.settings.get("S"):
+        if cell.table == "discrimination" and cell.settings.get("model") in same:
             pairs += 1
             assert following.table == "relative error"
             assert following.settings["model"] == same[cell.settings["model"]]
@@ -193,7 +193,8 @@ def test_the_full_plans_have_the_papers_cells():
     assert set(plans.discrimination.n_landmarks) == {500, 700, 1000, 1200, 2000}
     assert set(plans.discrimination.n_tuning) == {2000, 3000, 4000, 4999}
     assert {(learning, layers) for learning, layers in plans.discrimination.networks} == {
-        (learning, layers) for learning in ("supervised", "semi-supervised") for layers in (2, 3)
+        *((learning, layers) for learning in ("supervised", "semi-supervised") for layers in (2, 3)),
+        ("leave-one-out", 2),
     }
     assert [n for _, n in plans.errors.maps(700)][1::2] == [700, 1000, 2000, 3000, 4000, 4999]
     assert corel5k.full_plans("learned", 3, algorithm1=False).errors.algorithm1_landmarks == ()

@@ -54,10 +54,12 @@ def test_discrimination_has_a_row_for_every_model_and_all_seeds_in_it(computed):
     assert [row.label for row in table.rows] == [
         "2-layer DKN, supervised",
         "3-layer DKN, supervised",
+        "2-layer DKN, leave-one-out",
         "initial DMN, S = 12",
         "fine-tuned DMN, S = 12, S' = 50",
         "initial DMN, S = 20",
         "fine-tuned DMN, S = 20, S' = 50",
+        "DMN by leave-one-out, finished with keywords, S = 12, S' = 50",
     ]
     assert all(len(entry.values) == 2 for row in table.rows for entry in row.entries)
     assert table.rows[1].entries[0].paper == 37.65

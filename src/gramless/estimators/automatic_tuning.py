@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,33 +23,42 @@ FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few
 FEWEST_LABELLED = 50  # a tenth of them judges how long to move landmarks with labels
 
 
+@dataclass(frozen=True, eq=False)
+class AutomaticTuning:
+    """How held-out samples were ranked after so many steps with labels, and the map that no label has shaped.
+
+    None each, where no step was taken with labels.
+    """
+
+    curve: tuple[tuple[int, float], ...] | None = None
+    unshaped: CollapsedMap | None = None
+
+
 def tune_automatically(
     network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int
-) -> tuple[tuple[int, float], ...] | None:
+) -> AutomaticTuning:
     """Move the landmarks of a compiled map, if its kernels can be followed and there are samples to judge by.
 
-    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows. Returns how
-    held-out samples were ranked after so many steps with labels, None where there were none. A memory budget without
-    room is said: by default it is a share of what is free, and another day there may be more.
+    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows. A memory budget
+    without room is said: by default it is a share of what is free, and another day there may be more.
     """
     compiled = network.map_
     if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
-        return None
+        return AutomaticTuning()
     if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
-        return None
+        return AutomaticTuning()
     try:
         network.fine_tune(views).set_params(tuning="landmarks")
         if len(signs) < FEWEST_LABELLED:
-            return None
-        generator = torch.Generator().manual_seed(seed)
-        assert isinstance(network.map_, CollapsedMap)
-        known = samples_of(views, labelled)
-        finished = finish_with_labels(network.map_, known, torch.from_numpy(signs), ranking, generator)
+            return AutomaticTuning()
+        generator, moved = torch.Generator().manual_seed(seed), network.map_
+        assert isinstance(moved, CollapsedMap)
+        finished = finish_with_labels(moved, samples_of(views, labelled), torch.from_numpy(signs), ranking, generator)
     except MemoryBudgetError as error:
         warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
-        return None
+        return AutomaticTuning()
     network.replace_map(finished.map)
-    return finished.curve
+    return AutomaticTuning(finished.curve, moved)
 
 
 def ranking(scores: Tensor, signs: Tensor) -> float:

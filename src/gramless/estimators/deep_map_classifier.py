@@ -17,8 +17,9 @@ from gramless.blocks import Block, Blocks
 from gramless.budget import resolve_budget
 from gramless.checks import check_array
 from gramless.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
+from gramless.dmn import CollapsedMap
 from gramless.errors import DataError
-from gramless.estimators.automatic_tuning import tune_automatically
+from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_classifier import network_parameters
@@ -214,16 +215,17 @@ class DeepMapClassifier(ViewsClassifier):
             memory_budget=self.memory_budget,
             random_state=seeds[1],
         ).fit(views)
-        self.finishing_curve_ = None
+        tuned = AutomaticTuning()
         if self.tuning == "auto":
-            self.finishing_curve_ = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
+            tuned = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
+        self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
         fit = LinearFit(
             self.head, self.C, self._residual(known, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
         )
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-        self._learn_labelling(fit, phi, signs, weights, seeds[2])
+        self._learn_labelling(fit, known, phi, tuned.unshaped, signs, weights, seeds[2])
         head = fit(phi, signs, weights)
         self.n_iter_ = head.n_iter
         self.online_: OnlineHead | FitSummary | None = None
@@ -357,12 +359,25 @@ class DeepMapClassifier(ViewsClassifier):
         missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
         return max(float(missing.mean()), SMALLEST_WIDTH * (float(diagonal.mean()) or 1.0))
 
-    def _learn_labelling(self, fit: LinearFit, phi: np.ndarray, signs: np.ndarray, weights: Weights, seed: int) -> None:
-        def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            return fit(phi[train], signs[train], weights).margins(phi[test])
+    def _learn_labelling(
+        self,
+        fit: LinearFit,
+        views: Views,
+        phi: np.ndarray,
+        unshaped: CollapsedMap | None,
+        signs: np.ndarray,
+        weights: Weights,
+        seed: int,
+    ) -> None:
+        """From out-of-fold scores; on vectors that labels have shaped, no fold would be unseen."""
 
         def unseen_scores() -> np.ndarray:
-            return out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), torch.Generator().manual_seed(seed))
+            vectors = phi if unshaped is None else unshaped.transform(views).cpu().numpy()
+
+            def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+                return fit(vectors[train], signs[train], weights).margins(vectors[test])
+
+            return out_of_fold_scores(score, signs, min(N_FOLDS, len(vectors)), torch.Generator().manual_seed(seed))
 
         self.calibration_, self.decision_, points = learn_labelling(
             unseen_scores,

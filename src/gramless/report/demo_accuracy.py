@@ -18,7 +18,6 @@ from gramless.report.demo_result import DemoSizes
 from gramless.views import Views
 
 PENALTIES = (1.0, 10.0)
-UNTRAINED_GAIN = 2.0  # the exponent falls by so much on average, as it does where learning starts from
 N_FOLDS = 3
 N_METHODS = 5
 
@@ -87,7 +86,7 @@ def compare_methods(views: Views, target: np.ndarray, split: Split, n_landmarks:
     average = combined_kernel(known, dict.fromkeys(views.names, PAPERS_KERNELS))
     yield evaluate(f"average of {len(single)} kernels", {"": against_support(average)}, kernel_svm)
 
-    untrained = DeepKernelNetwork(output_gain=UNTRAINED_GAIN, learning=None, random_state=seed).fit(known).kernel_
+    untrained = DeepKernelNetwork(learning=None, random_state=seed).fit(known).kernel_
     yield evaluate("DKN, untrained, + SVM", {"": against_support(untrained)}, kernel_svm)
 
     has_label = np.arange(len(rows)) < len(split.labelled)  # the labels of the others are never looked at

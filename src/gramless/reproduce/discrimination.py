@@ -92,7 +92,8 @@ def kernel_cell(laboratory: Laboratory, features: str, network: NetworkSpec) -> 
 
 def map_cell(laboratory: Laboratory, features: str, spec: MapSpec) -> Cell:
     def compute() -> Figures:
-        return on_vectors(laboratory.map(spec).phi, laboratory.collection, spec.seed)
+        made = laboratory.map(spec)
+        return on_vectors(made.phi, laboratory.collection, spec.seed, made.unshaped)
 
     settings = {
         "model": MAP_MODELS[spec.tuning],

@@ -26,12 +26,13 @@ def best_scored(scores: Scores, pictures: Collection) -> np.ndarray:
     return top_k(scores(pictures.train, pictures.test), N_KEYWORDS)
 
 
-def most_gained(scores: Scores, pictures: Collection, seed: int) -> np.ndarray:
+def most_gained(scores: Scores, pictures: Collection, seed: int, unshaped: Scores | None = None) -> np.ndarray:
     """The five that most raise recall and precision, by probabilities from out-of-fold scores of the training pictures.
 
     As `DeepMapClassifier` with top_k and recall_weight="auto"; no test picture is looked at to choose anything.
+    `unshaped` scores on vectors that no keyword has shaped, if others do on those that keywords have.
     """
-    unseen, signs = scores_of_unseen(scores, pictures, seed)
+    unseen, signs = scores_of_unseen(unshaped or scores, pictures, seed)
     labelling = learn_labelling(
         lambda: unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto", threshold="sign"
     )
@@ -47,18 +48,22 @@ def scores_of_unseen(scores: Scores, pictures: Collection, seed: int) -> tuple[n
     return out_of_fold_scores(lambda a, b: scores(train[a], train[b]), signs, n_folds, generator), signs
 
 
-def with_both_heads(paper_scores: Scores, our_scores: Scores, pictures: Collection, seed: int) -> Figures:
+def with_both_heads(
+    paper_scores: Scores, our_scores: Scores, pictures: Collection, seed: int, unshaped: Scores | None = None
+) -> Figures:
     """How good the keywords are as the paper chooses them, and as this package does."""
     return {
         "paper": judged(best_scored(paper_scores, pictures), pictures),
-        "ours": judged(most_gained(our_scores, pictures, seed), pictures),
+        "ours": judged(most_gained(our_scores, pictures, seed, unshaped), pictures),
     }
 
 
-def on_vectors(phi: np.ndarray, pictures: Collection, seed: int) -> Figures:
+def on_vectors(phi: np.ndarray, pictures: Collection, seed: int, unshaped: np.ndarray | None = None) -> Figures:
     """With both heads on the vectors (n, d) of all pictures."""
     labels = pictures.labels
-    return with_both_heads(balanced_on_map(phi, labels, seed), squared_hinge_on_map(phi, labels), pictures, seed)
+    before = None if unshaped is None else squared_hinge_on_map(unshaped, labels)
+    ours = squared_hinge_on_map(phi, labels)
+    return with_both_heads(balanced_on_map(phi, labels, seed), ours, pictures, seed, before)
 
 
 def judged(chosen: np.ndarray, pictures: Collection) -> Figures:

@@ -68,10 +68,14 @@ class MapSpec:
 
 @dataclass(frozen=True, eq=False)
 class DeepMapOfAll:
-    """The vectors (n, d) of all pictures, and the held-out relative error in percent by iteration of tuning."""
+    """The vectors (n, d) of all pictures, and the held-out relative error in percent by iteration of tuning.
+
+    unshaped : the vectors before keywords had a part in them, of which out-of-fold scores are taken
+    """
 
     phi: np.ndarray
     curve: list[tuple[int, float]]
+    unshaped: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +181,12 @@ class Laboratory:
         path = self.folder / f"{self._name(asdict(spec))}.npz"
         if not path.exists():
             made = self._made(spec, self.kernel(spec.network), self.collection.views)
-            write_atomically(path, lambda file: np.savez(file, phi=made.phi, curve=np.array(made.curve)))
+            write_atomically(
+                path, lambda file: np.savez(file, phi=made.phi, unshaped=made.unshaped, curve=np.array(made.curve))
+            )
         with np.load(path) as file:
-            return DeepMapOfAll(file["phi"], [(int(step), float(error)) for step, error in file["curve"]])
+            curve = [(int(step), float(error)) for step, error in file["curve"]]
+            return DeepMapOfAll(file["phi"], curve, file["unshaped"])
 
     def _made(self, spec: MapSpec, kernel: DeepKernel, views: Views) -> DeepMapOfAll:
         drawn = self.draw(spec.n_landmarks, spec.n_tuning, spec.seed)
@@ -190,11 +197,13 @@ class Laboratory:
             tuner = TUNERS["landmarks" if spec.tuning == "keywords" else spec.tuning]
             result = tuner(network.map_, views[drawn.tuning], generator)
             deep_map, curve = result.map, result.curve
+        phi = unshaped = deep_map.transform(views).cpu().numpy()
         if spec.tuning == "keywords":
             pictures = self.collection
             signs = torch.from_numpy(2 * pictures.labels[pictures.train].astype(np.int64) - 1)
             deep_map = finish_with_labels(deep_map, views[pictures.train], signs, ranking, generator).map
-        return DeepMapOfAll(deep_map.transform(views).cpu().numpy(), curve)
+            phi = deep_map.transform(views).cpu().numpy()
+        return DeepMapOfAll(phi, curve, unshaped)
 
     def _name(self, spec: dict[str, Any]) -> str:
         told = json.dumps([self.fingerprint, spec], sort_keys=True)
