@@ -25,9 +25,7 @@ def shared(tmp_path_factory):
 def test_a_network_is_learned_as_by_the_estimator(shared):
     pictures = shared.collection
     learning = gl.Supervised(max_samples=50)
-    network = gl.DeepKernelNetwork(
-        laboratory_module.KERNELS, (5,), learning=learning, output_gain=laboratory_module.OUTPUT_GAIN, random_state=1
-    )
+    network = gl.DeepKernelNetwork(laboratory_module.KERNELS, (5,), learning=learning, random_state=1)
     expected = network.fit(pictures.views[:60], pictures.labels[:60]).kernel_(pictures.views)
     np.testing.assert_allclose(shared.gram(SUPERVISED).numpy(), expected, rtol=1e-5)
 

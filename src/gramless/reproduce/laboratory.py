@@ -34,7 +34,6 @@ from gramless.views import Views
 
 VERSION = 2  # of how networks and maps are made; raised where the same settings give others
 KERNELS = ("linear", "poly2", "gaussian", "intersection")  # the paper's four
-OUTPUT_GAIN = 3.0  # as smooth a kernel as its F1 with the paper's heads allows
 NUMBER = "number"  # the view of pictures whose kernel values are looked up
 
 Learning = Literal["supervised", "semi-supervised", "leave-one-out", "average"]
@@ -111,7 +110,7 @@ class Laboratory:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what networks and maps depend on beside their specification."""
-        told = json.dumps([VERSION, self.collection.sha256, self.n_hidden, self.n_candidates, KERNELS, OUTPUT_GAIN])
+        told = json.dumps([VERSION, self.collection.sha256, self.n_hidden, self.n_candidates, KERNELS])
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def kernel(self, spec: NetworkSpec) -> DeepKernel:
@@ -157,7 +156,7 @@ class Laboratory:
         hidden = (self.n_hidden,) * (spec.n_layers - 2)
         kind = SemiSupervised if spec.learning == "semi-supervised" else Supervised
         learning = kind(max_samples=spec.max_samples, checkpoint=str(checkpoint))
-        network = DeepKernelNetwork(KERNELS, hidden, learning=learning, output_gain=OUTPUT_GAIN, random_state=spec.seed)
+        network = DeepKernelNetwork(KERNELS, hidden, learning=learning, random_state=spec.seed)
         try:
             return self._fitted(network, spec.learning)
         except FileFormatError:  # the checkpoint of another version, or of a device that rounds differently
