@@ -98,7 +98,11 @@ def of_columns(network, x, z, room=ROOM):
     z = z.clone().requires_grad_()
     weights = [layer.weights.to(x) for layer in network.layers]
     return differentiable_values(
-        network, {"v": x}, {"v": differentiable_block(z, z.detach().mean(0))}, weights, room
+        network,
+        {"v": differentiable_block(x, z.detach().mean(0))},
+        {"v": differentiable_block(z, z.detach().mean(0))},
+        weights,
+        room,
     ), z
 
 
@@ -152,7 +156,7 @@ def test_every_activation_and_the_weights(activation, n, m, d, seed):
     leaves = [w.clone().requires_grad_() for w in weights]
     leaf = z.clone().requires_grad_()
     blocks = {"v": differentiable_block(leaf, z.mean(0))}
-    values = differentiable_values(network(weights), {"v": x}, blocks, leaves, ROOM)
+    values = differentiable_values(network(weights), {"v": differentiable_block(x, z.mean(0))}, blocks, leaves, ROOM)
     torch.testing.assert_close(values.detach(), reference(network(weights), x, z), rtol=1e-11, atol=1e-11)
     cotangent = torch.from_numpy(rng.normal(size=(n, m)))
     slopes = torch.autograd.grad(values, [leaf, *leaves], cotangent)
@@ -210,7 +214,7 @@ def test_roots_have_finite_slopes_at_zero(root, rng):
     z, weights = roots**root, [layer.weights for layer in network.layers]
     leaf = roots.clone().requires_grad_()
     block = RootedBlock.of(leaf, 1 / root, z.mean(0))
-    values = differentiable_values(network, {"v": x}, {"v": block}, weights, ROOM)
+    values = differentiable_values(network, {"v": differentiable_block(x, block.centre)}, {"v": block}, weights, ROOM)
     torch.testing.assert_close(values.detach(), reference(network, x, z))
     (slopes,) = torch.autograd.grad(values.sum(), leaf)
     assert slopes.isfinite().all()

@@ -8,6 +8,7 @@ import torch
 from scipy import sparse
 
 import gramless as gl
+from gramless.engine import differentiable_block
 from gramless.kernels import Custom, Distance, Gaussian, Hellinger, Intersection, Linear, Polynomial
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.tuning.landmark_descent import SMALLEST_VALUE, map_slopes, move_landmarks
@@ -57,7 +58,7 @@ class TestMovableLandmarks:
     def test_gradients_are_finite_at_zeros_and_a_zero_can_be_left(self, rng):
         kernel, views = two_views(rng)
         moving = moving_map(kernel, views, 10)
-        phi = moving.features(moving.rows_of(views[10:]), moving.factor())
+        phi = moving.features(moving.blocks_of(views[10:]), moving.placed())
         phi.square().sum().backward()
         zeros = torch.from_numpy(views["h"][:10] == 0)
         slopes = moving.landmarks.views["h"].parameters.grad
@@ -96,7 +97,7 @@ class TestFactor:
         moving = moving_map(kernel, views, 20)
         gram = kernel.tensor(views, views)
         assert 0 < moving.deflation < np.linalg.eigvalsh(gram.numpy()).min()
-        factor = moving.factor().detach()
+        factor = moving.placed().factor.detach()
         expected = gram - moving.deflation * torch.eye(20)
         torch.testing.assert_close(factor @ factor.T, expected, rtol=1e-4, atol=1e-4)
 
@@ -106,13 +107,13 @@ class TestFactor:
         views = gl.Views(points)
         for kernel in (Gaussian(scale=1.0), Linear(), Polynomial(degree=2)):
             moving = moving_map(one_unit([kernel], [1.0], "identity", views), views, 12)
-            factor = moving.factor()
-            assert factor.isfinite().all()
+            placed = moving.placed()
+            assert placed.factor.isfinite().all()
             assert moving.deflation < 1e-6  # nothing to take out; rather a little is added
-            phi = moving.features(moving.rows_of(views), factor).detach()
+            phi = moving.features(moving.blocks_of(views), placed).detach()
             gram = moving.kernel.tensor(views, views)
             torch.testing.assert_close(phi @ phi.T, gram, rtol=1e-3, atol=1e-3 * gram.max().item())
-            phi = moving.features(moving.rows_of(views), moving.factor())
+            phi = moving.features(moving.blocks_of(views), moving.placed())
             phi.sum().backward()
             assert moving.landmarks.parameters[0].grad.isfinite().all()
 
@@ -121,19 +122,19 @@ class TestFactor:
         moving = moving_map(kernel, views, 20)
         before = moving.deflation
         moving.landmarks.parameters[0].data[1] = moving.landmarks.parameters[0].data[0]
-        assert moving.factor().isfinite().all()
+        assert moving.placed().factor.isfinite().all()
         assert moving.deflation < before
 
     def test_of_a_kernel_that_overflows_is_nan_and_comes_back(self):
         views = gl.Views(np.random.default_rng(0).random((9, 2)))
         moving = moving_map(one_unit([Linear()], [1.0], "exp", views), views, 9)
         moving.landmarks.parameters[0].data *= 1e4
-        assert moving.factor().isnan().all()
+        assert moving.placed().factor.isnan().all()
 
 
 def loss_of(moving, rows, values):
     """The mean over pairs of different samples of (a - k)^2 / |k|, written out."""
-    phi = moving.features(rows, moving.factor())
+    phi = moving.features(rows, moving.placed())
     a, n = phi @ phi.T, len(phi)
     size = values.abs().clamp_min(SMALLEST_VALUE * values.abs().mean())
     return (((a - values) ** 2 / size) * (1 - torch.eye(n))).sum() / (n * (n - 1))
@@ -158,7 +159,10 @@ def test_the_gradient_goes_through_both_sides_of_the_landmarks(case, rng):
         for name in ("parameters", "units", "centre"):
             getattr(view, name).data = getattr(view, name).data.double()
     moving.log_weights = [w.detach().double().requires_grad_() for w in moving.log_weights]
-    rows = {name: torch.from_numpy(views[name][6:]) for name in moving.landmarks.views}
+    rows = {
+        name: differentiable_block(torch.from_numpy(views[name][6:]), view.centre)
+        for name, view in moving.landmarks.views.items()
+    }
     values = kernel.tensor(views[6:], views[6:], torch.float64)
     parameters = [*moving.landmarks.parameters, *moving.log_weights]
     slopes = torch.autograd.grad(loss_of(moving, rows, values), parameters)
@@ -184,7 +188,7 @@ class TestCompiled:
         moving.landmarks.parameters[1].data += 0.1
         made = moving.compiled(plain)
         assert made.kernel is kernel
-        phi, expected = made.transform(views), moving.features(moving.rows_of(views), moving.factor()).detach()
+        phi, expected = made.transform(views), moving.features(moving.blocks_of(views), moving.placed()).detach()
         torch.testing.assert_close(phi @ phi.T, expected @ expected.T, rtol=1e-4, atol=1e-4)
 
     def test_views_that_no_kernel_uses_stay(self, rng):

@@ -1,6 +1,6 @@
 """Evaluating networks at the speed of the machine, within a memory budget."""
 
-from gramless.engine.differentiable import differentiable_values, is_movable
+from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
 from gramless.engine.matrix import kernel_matrix, response_blocks
@@ -9,7 +9,7 @@ from gramless.engine.pair_statistics import Statistic
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
-from gramless.engine.samples import RootedBlock
+from gramless.engine.samples import RootedBlock, SampleBlock
 from gramless.engine.streaming import RowSink
 
 __all__ = [
@@ -19,8 +19,10 @@ __all__ = [
     "Precision",
     "RootedBlock",
     "RowSink",
+    "SampleBlock",
     "Statistic",
     "compute_budget",
+    "differentiable_block",
     "differentiable_values",
     "finite",
     "is_movable",

@@ -41,40 +41,53 @@ def differentiable_block(rows: Tensor, centre: Tensor) -> SampleBlock:
 
 
 def differentiable_values(
-    network: Network, rows: Mapping[str, Tensor], columns: Blocks, weights: Sequence[Tensor], room: int
+    network: Network, rows: Blocks | None, columns: Blocks, weights: Sequence[Tensor], room: int
 ) -> Tensor:
     """scale g_L(W_L ... g_2(W_2 k(x, z))): (n, m) in the type of the rows, with gradients for columns and weights.
 
-    Some rows at a time, so that what a chunk keeps for its gradient stays within `room` bytes; where there are several
+    Without rows they are the columns themselves, and the gradient of every elementary value is doubled for them. Some
+    rows at a time, so that what a chunk keeps for its gradient stays within `room` bytes; where there are several
     chunks, each is computed again on the way back.
     """
-    n, m = (len(next(iter(side.values()))) for side in (rows, {view: block.x for view, block in columns.items()}))
+    symmetric = rows is None
+    if rows is None:
+        _prepare(network, columns)
+        rows = {view: block.detached() for view, block in columns.items()}
+    n, m = (len(next(iter(side.values())).x) for side in (rows, columns))
     widest = len(network.inputs) + sum(layer.n_units for layer in network.layers)
     size = max(1, room // (PAIR_BYTES * widest * m))
     if size >= n:
-        return _values(network, rows, columns, weights)
-    for entry in network.inputs:  # what blocks keep once it is known has to be known before the first chunk
+        return _values(network, rows, columns, weights, symmetric)
+    _prepare(network, columns)  # what blocks keep once it is known has to be known before the first chunk
+    parts = [slice(start, start + size) for start in range(0, n, size)]
+    chunks = ({view: block.part(part) for view, block in rows.items()} for part in parts)
+    return torch.cat(
+        [checkpoint(_values, network, some, columns, weights, symmetric, use_reentrant=False) for some in chunks]
+    )
+
+
+def _prepare(network: Network, blocks: Blocks) -> None:
+    for entry in network.inputs:
         form = _form(entry.kernel)
-        form.numbers(columns[entry.view])
+        form.numbers(blocks[entry.view])
         rows_of = operand(form.statistic, form.owner)
         if rows_of is not None:
-            rows_of(columns[entry.view])
-    chunks = [{view: x[start : start + size] for view, x in rows.items()} for start in range(0, n, size)]
-    return torch.cat([checkpoint(_values, network, some, columns, weights, use_reentrant=False) for some in chunks])
+            rows_of(blocks[entry.view])
 
 
-def _values(network: Network, rows: Mapping[str, Tensor], columns: Blocks, weights: Sequence[Tensor]) -> Tensor:
-    blocks = {view: differentiable_block(x, columns[view].centre) for view, x in rows.items()}
+def _values(network: Network, rows: Blocks, columns: Blocks, weights: Sequence[Tensor], symmetric: bool) -> Tensor:
     planes: dict[tuple[str, Statistic, int], Tensor] = {}
     kernels = []
     for entry in network.inputs:
-        x, z = blocks[entry.view], columns[entry.view]
+        x, z = rows[entry.view], columns[entry.view]
         form = _form(entry.kernel)
         key = (entry.view, form.statistic, id(form.owner))
         if key not in planes:
             planes[key] = _statistic(form, x, z)
         kernels.append(_kernel(form, planes[key], x, z))
     hidden = torch.stack(kernels).flatten(1)  # (n_kernels, n m)
+    if symmetric:
+        hidden = 2 * hidden - hidden.detach()
     for layer, weight in zip(network.layers, weights, strict=True):
         hidden = layer.activation(weight @ hidden)
     return network.scale * hidden[0].view(kernels[0].shape)

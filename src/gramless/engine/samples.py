@@ -49,6 +49,17 @@ class SampleBlock:
     def full(self, value: float) -> Tensor:
         return self.x.new_full((len(self.x),), value)
 
+    def part(self, rows: slice) -> SampleBlock:
+        """Some of the rows, and what is known of them."""
+        known = {kernel: (a[rows], squares[rows]) for kernel, (a, squares) in self._features.items()}
+        return SampleBlock(self.x[rows], self.sums[rows], self.squares[rows], self.extremes, self.centre, known)
+
+    def detached(self) -> SampleBlock:
+        """The same numbers as constants."""
+        known = {kernel: (a.detach(), squares.detach()) for kernel, (a, squares) in self._features.items()}
+        parts = (self.x.detach(), self.sums.detach(), self.squares.detach(), self.extremes.detach())
+        return SampleBlock(*parts, self.centre, known)
+
 
 @dataclass(frozen=True, eq=False)
 class RootedBlock(SampleBlock):

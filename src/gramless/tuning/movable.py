@@ -40,11 +40,8 @@ class MovableView:
         units = torch.where(units > 0, units, 1.0)
         return cls((roots / units).requires_grad_(), units, power, rows.mean(0), nonnegative)
 
-    def block(self, both_sides: bool) -> RootedBlock:
-        """As columns. Where the rows are the landmarks too, symmetry doubles the gradient."""
-        roots = self.units * self.parameters
-        roots = 2 * roots - roots.detach() if both_sides else roots
-        return RootedBlock.of(roots, self.power, self.centre)
+    def block(self) -> RootedBlock:
+        return RootedBlock.of(self.units * self.parameters, self.power, self.centre)
 
     def clip_(self) -> None:
         if self.nonnegative:
@@ -73,8 +70,8 @@ class MovableLandmarks:
     def parameters(self) -> list[Tensor]:
         return [view.parameters for view in self.views.values()]
 
-    def blocks(self, *, both_sides: bool = False) -> dict[str, RootedBlock]:
-        return {name: view.block(both_sides) for name, view in self.views.items()}
+    def blocks(self) -> dict[str, RootedBlock]:
+        return {name: view.block() for name, view in self.views.items()}
 
     def rows(self) -> dict[str, Tensor]:
         """The landmarks as they are now, without a gradient."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from gramless.budget import require, resolve_budget
 from gramless.dkn import DeepKernel
 from gramless.dmn import CollapsedMap
-from gramless.engine import RootedBlock, differentiable_values
+from gramless.engine import RootedBlock, SampleBlock, differentiable_block, differentiable_values
 from gramless.maps import project
 from gramless.network import Layer
 from gramless.tuning.movable import MovableLandmarks
@@ -26,6 +26,14 @@ from gramless.views import Views
 DEFLATED_SHARE = 0.9  # of the smallest eigenvalue
 SMALLEST_JITTER = 1e-6  # of the mean diagonal
 ROOM_SHARE = 4  # of the memory budget, for what gradients keep
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The landmarks of one moment: as columns of kernel values, and L in float64 (N, N)."""
+
+    blocks: dict[str, RootedBlock]
+    factor: Tensor
 
 
 @dataclass(eq=False)
@@ -63,17 +71,18 @@ class MovingMap:
     @torch.no_grad()
     def settle_deflation_(self) -> None:
         """d anew, by where the landmarks are now: two that start almost alike let it be next to nothing, and part."""
-        gram = self._gram()
+        gram = self._gram(self.landmarks.blocks())
         if gram.isfinite().all():
             smallest, jitter = torch.linalg.eigvalsh(gram).min().item(), _jitter(gram)
             self.deflation = DEFLATED_SHARE * smallest if smallest > jitter else -jitter
 
-    def factor(self) -> Tensor:
-        """L in float64: (N, N). Where the landmarks have moved so that d is too much, d is halved.
+    def placed(self) -> Placed:
+        """The landmarks as they are now. Where they have moved so that d is too much, d is halved."""
+        blocks = self.landmarks.blocks()
+        return Placed(blocks, self._factor(self._gram(blocks)))
 
-        NaN where the kernel overflows, so that nothing that is judged by it looks good.
-        """
-        gram = self._gram()
+    def _factor(self, gram: Tensor) -> Tensor:
+        """L; NaN where the kernel overflows, so that nothing that is judged by it looks good."""
         identity = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
         if not gram.isfinite().all():
             return torch.full_like(gram, torch.nan)
@@ -84,10 +93,15 @@ class MovingMap:
                 return factor
             self.deflation = self.deflation / 2 if self.deflation > jitter else min(-jitter, 2 * self.deflation)
 
-    def features(self, rows: dict[str, Tensor], factor: Tensor) -> Tensor:
+    def features(self, rows: dict[str, SampleBlock], placed: Placed) -> Tensor:
         """phi(x) in float64: (n, N)."""
-        responses = self._values(rows, self.landmarks.blocks()).double()
-        return torch.linalg.solve_triangular(factor, responses.T, upper=False).T
+        responses = self._values(rows, placed.blocks).double()
+        return torch.linalg.solve_triangular(placed.factor, responses.T, upper=False).T
+
+    def blocks_of(self, X: Views) -> dict[str, SampleBlock]:
+        """The rows of samples as kernels look at them, which is kept once it is known."""
+        views = self.landmarks.views
+        return {view: differentiable_block(x, views[view].centre) for view, x in self.rows_of(X).items()}
 
     def rows_of(self, X: Views) -> dict[str, Tensor]:
         """The rows of samples, dense, on the device."""
@@ -134,12 +148,12 @@ class MovingMap:
         n_components = like.n_components if like.projection.n_truncated else None
         return replace(like, kernel=kernel, landmarks=landmarks, projection=project(gram, n_components, like.dtype))
 
-    def _gram(self) -> Tensor:
+    def _gram(self, blocks: dict[str, RootedBlock]) -> Tensor:
         """kappa(Z, Z) in float64."""
-        gram = self._values(self.landmarks.rows(), self.landmarks.blocks(both_sides=True)).double()
+        gram = self._values(None, blocks).double()
         return (gram + gram.T) / 2
 
-    def _values(self, rows: dict[str, Tensor], columns: dict[str, RootedBlock]) -> Tensor:
+    def _values(self, rows: dict[str, SampleBlock] | None, columns: dict[str, RootedBlock]) -> Tensor:
         weights = [logarithm.exp() for logarithm in self.log_weights]
         return differentiable_values(self.kernel.network, rows, columns, weights, self.room)
 

@@ -78,12 +78,12 @@ class Descent:
     def __init__(self, deep_map: CollapsedMap, X: Views, signs: Tensor) -> None:
         device = deep_map.kernel.compute_device(X)
         self.moving = MovingMap.of(deep_map, device, with_weights=True)
-        self._rows = self.moving.rows_of(X)
+        self._rows = self.moving.blocks_of(X)
         centred = signs.double().to(device)
         centred = centred - centred.mean(0)
         self._targets = (centred + kernel_predictions(deep_map, X, centred)) / 2
         with torch.no_grad():
-            size = self.moving.features(self._rows, self.moving.factor()).square().sum(1).mean()
+            size = self.moving.features(self._rows, self.moving.placed()).square().sum(1).mean()
         self._log_ridge = (FIRST_RIDGE * size).log().requires_grad_()
         self._optimizer = torch.optim.Adam(
             [
@@ -114,13 +114,13 @@ class Descent:
     def judged(self, X: Views, signs: Tensor, score: Score) -> float:
         """How well ridge regression on the map, as it is now, ranks the labels of other samples."""
         with torch.no_grad():
-            factor = self.moving.factor()
-            _, solution = self._solution(self.moving.features(self._rows, factor))
-            scores = self.moving.features(self.moving.rows_of(X), factor) @ solution
+            placed = self.moving.placed()
+            _, solution = self._solution(self.moving.features(self._rows, placed))
+            scores = self.moving.features(self.moving.blocks_of(X), placed) @ solution
             return score(scores, signs) if scores.isfinite().all() else -inf
 
     def _step(self) -> None:
-        phi = self.moving.features(self._rows, self.moving.factor())
+        phi = self.moving.features(self._rows, self.moving.placed())
         inverse, solution = self._solution(phi)
         leverages = ((phi @ inverse) * phi).sum(1)
         errors = (self._targets - phi @ solution) / (1 - leverages)[:, None]
