@@ -28,7 +28,7 @@ from gramless.progress import ProgressBar
 FIRST_RIDGE = 0.1  # of the mean diagonal
 RIDGES = (1e-4, 1e2)  # the kernel is in float32: where it is almost constant its rounding must stay below the ridge
 SMALLEST, LARGEST = 1e-6, 1e3  # weights
-CONVERGED = 1e-6  # a step that lowers the logarithm of the error by a smaller share is the last
+CONVERGED = 1e-5  # a step that lowers the logarithm of the error by a smaller share is the last
 FIRST_SPREAD = 2.0  # of the exponent at the start
 FAR_WORSE = 10.0  # in the logarithm of the error
 TINY = float(np.finfo(np.float64).tiny)
