@@ -1,5 +1,7 @@
 """DeepMapNetwork: what it takes, what it chooses, and what it says."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -234,8 +236,9 @@ def test_what_cannot_be_tuned_is_said(views):
         gl.DeepMapNetwork(NETWORK, 10, evaluation="layered", tuning="landmarks", random_state=0).fit(views)
 
 
-def test_more_landmarks_than_samples_takes_all_of_them_and_says_so(views):
-    with pytest.warns(UserWarning, match="n_landmarks=99 is more than the 50 samples"):
+def test_more_landmarks_than_samples_takes_all_of_them(views):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         dmn = gl.DeepMapNetwork(NETWORK, 99, random_state=0).fit(views)
     assert len(dmn.landmarks_) == 50
     assert gl.relative_error(dmn, dmn.kernel_, views) < 1e-7

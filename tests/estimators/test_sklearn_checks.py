@@ -29,7 +29,6 @@ def expected_failures(estimator):
     return {}
 
 
-@pytest.mark.filterwarnings("ignore:n_landmarks=.* is more than:UserWarning")
 @pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_passes_scikit_learns_checks(estimator, check):

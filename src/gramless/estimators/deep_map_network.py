@@ -47,10 +47,10 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     kernel : DeepKernel, DeepKernelNetwork, FrozenEstimator or None
         What to compile. An unfitted network is cloned and fitted here; None is a DeepKernelNetwork as it comes.
     n_landmarks : int, or an error such as "1%"
-        Samples that stand for the data; more are better and cost linearly in transform, cubically in fit. Of an error,
-        as few as reach it: the relative error of the map on held-out samples, as compiled; tuning keeps only maps that
-        are closer still on samples that it holds out. Where it cannot be reached, the closest map is taken, and a
-        warning says what stopped it.
+        Samples that stand for the data, all where there are fewer; more are better and cost linearly in transform,
+        cubically in fit. Of an error, as few as reach it: the relative error of the map on held-out samples, as
+        compiled; tuning keeps only maps that are closer still on samples that it holds out. Where it cannot be
+        reached, the closest map is taken, and a warning says what stopped it.
     landmarks : "uniform", "kmeans", "rpcholesky", "leverage", row numbers, or Views
         How the landmarks are chosen, or the landmarks themselves.
     n_components : int or None
@@ -298,14 +298,11 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         self.replace_map(choice.map)
 
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
-        n_landmarks = int(self.n_landmarks)
-        if n_landmarks > len(views):
-            warnings.warn(
-                f"{n_landmarks=} is more than the {len(views)} samples; all of them become landmarks.",
-                stacklevel=5,
-            )
-        select = SELECTORS[self.landmarks]
-        return select(self.kernel_, views, min(n_landmarks, len(views)), generator, resolve_budget(self.memory_budget))
+        """As many as asked for, or all samples where there are fewer."""
+        n_landmarks = min(int(self.n_landmarks), len(views))
+        return SELECTORS[self.landmarks](
+            self.kernel_, views, n_landmarks, generator, resolve_budget(self.memory_budget)
+        )
 
     def _compile(self, views: Views, generator: torch.Generator) -> DeepMap:
         recipes = self._layered_recipes()

@@ -14,10 +14,7 @@ from gramless.tuning import RepresenterMap
 from tests.networks import random_kernel, random_views, seeds
 from tests.storage.onnx.exported import answers, check_vectors
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning"),
-    pytest.mark.filterwarnings("ignore:n_landmarks"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 ACTIVATIONS = st.sampled_from(["tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.3), (0.7,)])
 SHAPES = pytest.mark.parametrize("hidden", [(), (5,), (5, 4)], ids=["2 layers", "3 layers", "4 layers"])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
