@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -86,17 +86,25 @@ def fitted() -> list[Any]:
     return [*found, layered.fit(views), several.fit(views, np.column_stack([y, 1 - y, y]))]
 
 
+def hidden_over(kernels: Iterable[Any]) -> tuple[int, ...]:
+    """Hidden units, where these kernels may stand under another activation than exp."""
+    return () if any(kernel.conditional for kernel in kernels) else (2,)
+
+
 def fit_on_array(rng: Rng, i: int) -> Try:
+    """As it comes by default, or with kernels of every kind."""
     name, X = array(rng, i)
     kind = list(ESTIMATORS)[i % len(ESTIMATORS)]
-    kernels = (
-        {}
-        if kind is gl.DeepMapNetwork
-        else {"kernels": tuple(rng.choice(list(NAMED), 2)), "normalize": bool(rng.random() < 0.6)}
-    )
-    settings = ESTIMATORS[kind] | kernels
-    if kind is not gl.DeepMapNetwork and rng.random() < 0.1:
-        settings |= {"learning": LEARNING}
+    settings = ESTIMATORS[kind]
+    if kind is not gl.DeepMapNetwork:
+        chosen = tuple(rng.choice(list(NAMED), 2))
+        normalize, luck = bool(rng.random() < 0.6), rng.random()
+        settings = settings | {"kernels": chosen, "normalize": normalize}
+        settings |= {"hidden": hidden_over(NAMED[kernel] for kernel in chosen)}
+        if luck < 0.1:
+            settings |= {"learning": LEARNING}
+        elif luck < 0.3:
+            settings = {key: value for key, value in ESTIMATORS[kind].items() if key == "n_landmarks"}
 
     def call() -> Iterator[Any]:
         y = np.arange(n_rows(X)) % 2
@@ -314,10 +322,11 @@ def nothing_wrong(rng: Rng, i: int) -> Try:
 
     def call() -> Iterator[Any]:
         if kind is gl.DeepMapNetwork:
-            network = gl.DeepKernelNetwork(kernel, (2,), learning=LEARNING, random_state=0)
+            network = gl.DeepKernelNetwork(kernel, hidden_over([kernel]), learning=LEARNING, random_state=0)
             estimator = kind(network, 4, random_state=0)
         else:
-            estimator = kind(**(ESTIMATORS[kind] | {"kernels": kernel}), random_state=0)
+            settings = ESTIMATORS[kind] | {"kernels": kernel, "hidden": hidden_over([kernel])}
+            estimator = kind(**settings, random_state=0)
         yield from answers(estimator.fit(X, y), X)
 
     return Try("nothing wrong", f"{kind.__name__}, {kernel}", [X, y], call, must_answer=True)

@@ -80,8 +80,9 @@ def models(seed: int) -> dict[str, Any]:
         "collapsed map, float32": gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 6, random_state=0).fit(single),
         "layered map": mapped(evaluation="layered"),
         "layered map, other inputs": mapped(input_maps=MIXED),
-        "tuned map": mapped(tuning="default"),
-        "map with exact landmarks": mapped(tuning="exact"),
+        "moved landmarks": mapped(tuning="landmarks"),
+        "as it comes": gl.DeepMapClassifier(n_landmarks=6, random_state=0).fit(X, y),
+        "as it comes, kernel": gl.DeepKernelClassifier(random_state=0).fit(X, Y),
         "the paper's tuning": mapped(tuning="algorithm1"),
         "sparse landmarks": mapped(landmarks=sparse_landmarks),
         "map of a frozen network": gl.DeepMapNetwork(
