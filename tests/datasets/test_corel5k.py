@@ -95,3 +95,17 @@ def test_the_real_one_has_its_published_numbers():
     assert test.problems == ()
     assert train.labels.sum(axis=1).mean() == pytest.approx(3.4, abs=0.05)
     assert train.keywords[:3] == ("city", "mountain", "sky")
+
+
+@pytest.mark.skipif("GRAMLESS_COREL5K" not in os.environ, reason="GRAMLESS_COREL5K names no folder with COREL5k")
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_inrias_own_files_agree(part):
+    """Their rows are 16-bit numbers: how many follow, then 0 and 1."""
+    folder = Path(os.environ["GRAMLESS_COREL5K"])
+    found = read_corel5k(folder, part)
+    rows = np.fromfile(folder / "inria" / f"corel5k_{part}_annot.hvecs", "<u2").reshape(-1, 1 + 260)
+    assert (rows[:, 0] == 260).all()
+    np.testing.assert_array_equal(found.labels, rows[:, 1:])
+    assert found.keywords == tuple((folder / "inria" / "corel5k_dictionary.txt").read_text().split())
+    names = (folder / "inria" / f"corel5k_{part}_list.txt").read_text().split()
+    assert found.names == tuple(f"{name}.jpeg" for name in names)

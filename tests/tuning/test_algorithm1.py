@@ -69,7 +69,7 @@ def test_starts_as_the_initial_network(twins):
     torch.testing.assert_close(phi @ phi.T, twins.kernel.tensor(twins.landmarks, twins.landmarks))
 
 
-def test_equations_13_to_20_are_autograds_gradients(twins):
+def test_equations_14_to_20_are_autograds_gradients(twins):
     """One side of a batch of pairs: partners are constants, as in the paper's derivation."""
     n, network = 6, twins.explicit
     rows = slice(N_LANDMARKS, N_LANDMARKS + n)
@@ -79,8 +79,7 @@ def test_equations_13_to_20_are_autograds_gradients(twins):
     phi = trace[-1][0]["phi"]
     partner = phi.detach().flip(0)
     kappa = torch.from_numpy(twins.kernel(twins.views[rows])).diagonal() * 0.5
-    total = backprop.pair_errors(phi, partner, kappa).sum()
-    torch.testing.assert_close(total, sum((phi[i] @ partner[i] - kappa[i]) ** 2 / 2 for i in range(n)))
+    total = sum((phi[i] @ partner[i] - kappa[i]) ** 2 / 2 for i in range(n))  # Eq. 13
 
     def autograd(*tensors):
         return torch.autograd.grad(total, tensors, retain_graph=True)

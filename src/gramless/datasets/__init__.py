@@ -5,7 +5,6 @@ from gramless.datasets.corel5k import is_corel5k, read_corel5k
 from gramless.datasets.digits import DigitsViews, describe_pictures, load_digits_views
 from gramless.datasets.folders import read_annotated
 from gramless.datasets.imageclef import read_features, read_imageclef
-from gramless.datasets.inria import read_inria, read_vectors
 from gramless.datasets.picture_files import FoundPictures, find_pictures
 from gramless.datasets.scenes import draw_scene, write_scenes
 
@@ -24,7 +23,5 @@ __all__ = [
     "read_corel5k",
     "read_features",
     "read_imageclef",
-    "read_inria",
-    "read_vectors",
     "write_scenes",
 ]

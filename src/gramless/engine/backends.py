@@ -8,6 +8,7 @@ from types import ModuleType
 
 import torch
 
+from gramless.engine import cpu
 from gramless.engine.program import DenseLayer, Function
 from gramless.network import Layer
 from gramless.network.activations import Activation, Exp, Identity, Power, Sinh, Tanh
@@ -26,8 +27,6 @@ def find_backend(layers: Sequence[Layer], dtype: torch.dtype, device: torch.devi
     if dtype != torch.float32 or any(type(layer.activation) not in FUNCTIONS for layer in layers):
         return None
     if device.type == "cpu":
-        from gramless.engine import cpu  # here, since it compiles
-
         return cpu
     if device.type == "cuda" and find_spec("triton") is not None:
         from gramless.engine import cuda  # Triton is there only where CUDA is

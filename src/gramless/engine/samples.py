@@ -8,6 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gramless.engine.cpu.moments import moments
 from gramless.kernels import Distance, Hellinger
 
 Embedding = Distance | Hellinger
@@ -84,7 +85,5 @@ def sample_block(x: Tensor, centre: Tensor) -> SampleBlock:
     x = x.contiguous()
     if x.is_cuda:
         return SampleBlock(x, x.sum(1), x.square().sum(1), torch.stack(x.aminmax()), centre)
-    from gramless.engine.cpu import moments  # here, since it compiles
-
     sums, squares, minima, maxima = (torch.from_numpy(part) for part in moments(x))
     return SampleBlock(x, sums, squares, torch.stack([minima.min(), maxima.max()]), centre)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import MiniBatchKMeans
 
 from gramless.features.histograms import BANDS, Floats
 
@@ -13,8 +14,6 @@ def learn_words(descriptors: Floats, n_words: int, seed: int) -> Floats:
 
     Of no descriptor at all, one word of zeros is made, so that the view is there and says nothing.
     """
-    from sklearn.cluster import MiniBatchKMeans
-
     if not len(descriptors):
         return np.zeros((1, descriptors.shape[1]), dtype=np.float32)
     means = MiniBatchKMeans(

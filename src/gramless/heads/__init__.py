@@ -3,7 +3,7 @@
 from gramless.heads.batched import fit_all_labels
 from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newton_totals
 from gramless.heads.calibration import Calibration
-from gramless.heads.decisions import Decision, Threshold, TopK
+from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
 from gramless.heads.fitting import Kind, LinearFit
 from gramless.heads.labels import LabelCounts, Labels
@@ -15,7 +15,6 @@ from gramless.heads.top_gains import TopGains
 
 __all__ = [
     "Calibration",
-    "Decision",
     "FitSummary",
     "Head",
     "HuberizedHinge",

@@ -1,20 +1,14 @@
-"""From scores to an answer: which labels a sample gets."""
+"""From scores to answers: decide(scores) says for every sample and label, (n, n_labels), whether the sample has it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from gramless.checks import check_array
 from gramless.errors import DataError
-
-
-class Decision(Protocol):
-    """decide(scores) says for every sample and label, (n, n_labels), whether the sample has it."""
-
-    def decide(self, scores: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)

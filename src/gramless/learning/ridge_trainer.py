@@ -72,8 +72,7 @@ def learn_by_leave_one_out(
             "the network gives no finite kernel with its first weights, so nothing can be learned from it: give "
             "smaller gains, or an output activation that grows less than exp."
         )
-    best = min(curve, key=lambda point: point.objective)
-    return LearningResult(_with_weights(layers, start), tuple(curve), best.step)
+    return LearningResult(_with_weights(layers, start), tuple(curve))
 
 
 def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[Layer]:

@@ -11,8 +11,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-MAX_SAMPLES = 16_384  # what the registers of one program hold
-
 
 @triton.jit
 def _at(here, values):  # type: ignore[no-untyped-def]

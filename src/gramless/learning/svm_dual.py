@@ -14,9 +14,7 @@ A step touches two rows of K, 3 n reads; a label with few positives takes a few 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,6 +24,7 @@ from gramless.learning import smo_cpu
 
 FIRST_TOLERANCE = 1e-2
 TIGHTEN = 4.0
+MAX_STEPS = 1_000_000  # of a label, at one tolerance
 STALL = 0.9  # a gap that falls by less has reached what float32 can tell apart, about 1e-5 for moderate C
 
 
@@ -42,17 +41,11 @@ class DualSolution:
 
 
 def solve_svm_duals(
-    gram: Any,
-    signs: Tensor,
-    upper: Tensor,
-    *,
-    gap: float = 1e-3,
-    start: Tensor | None = None,
-    max_iter: int = 1_000_000,
+    gram: Tensor, signs: Tensor, upper: Tensor, *, gap: float = 1e-3, start: Tensor | None = None
 ) -> DualSolution:
     """Solve the dual of every label to a relative duality gap, or as far as float32 goes; `gaps` tells.
 
-    gram : (n, n) float32 tensor, on the CPU or the GPU, or a NumPy memmap where it does not fit into memory
+    gram : (n, n) float32 tensor, on the CPU or the GPU
     signs : (n_labels, n), +1 or -1; upper : (n_labels, n), the box C_i, positive
     start : alpha of an earlier solution of a like problem, (n_labels, n), to start from
 
@@ -64,12 +57,12 @@ def solve_svm_duals(
     slack = signs.clone()
     if start is not None:
         alpha = _feasible(start, signs, upper)
-        slack -= _products(gram, alpha * signs)
+        slack -= (alpha * signs) @ gram
     tolerance, n_steps, n_stalls = FIRST_TOLERANCE, 0, 0
     best: DualSolution | None = None
     while True:
-        n_steps += _improve(gram, signs, upper, alpha, slack, tolerance, max_iter)
-        outputs = _products(gram, alpha * signs)
+        n_steps += _improve(gram, signs, upper, alpha, slack, tolerance)
+        outputs = (alpha * signs) @ gram
         slack = signs - outputs  # afresh: steps have let rounding gather
         solution = _certify(signs, upper, alpha.clone(), outputs.double(), n_steps)
         n_stalls = n_stalls + 1 if best is not None and solution.gaps.max() > STALL * best.gaps.max() else 0
@@ -82,30 +75,26 @@ def solve_svm_duals(
     return replace(best, n_steps=n_steps)
 
 
-def box(signs: Tensor, C: float, weights: Any = None) -> Tensor:
-    """C_i of every label and sample, from C and the (negative, positive) weights of each label."""
+def box(signs: Tensor, C: float) -> Tensor:
+    """C_i of every label and sample: C, where none weighs more than another."""
     if C <= 0:
         raise ValueError(f"C must be positive, got {C}: with C = 0 nothing is learned.")
-    weights = torch.as_tensor(weights if weights is not None else [(1.0, 1.0)] * len(signs)).to(signs)  # (n_labels, 2)
-    return C * torch.where(signs > 0, weights[:, 1:], weights[:, :1])
+    return C * torch.ones_like(signs)
 
 
-def _improve(
-    gram: Any, signs: Tensor, upper: Tensor, alpha: Tensor, slack: Tensor, tolerance: float, max_iter: int
-) -> int:
+def _improve(gram: Tensor, signs: Tensor, upper: Tensor, alpha: Tensor, slack: Tensor, tolerance: float) -> int:
     if signs.is_cuda:
         from gramless.learning import smo_cuda  # Triton is there only where CUDA is
 
-        return int(smo_cuda.smo(gram, signs, upper, alpha, slack, tolerance, max_iter).sum())
-    matrix = gram.numpy() if isinstance(gram, Tensor) else gram
+        return int(smo_cuda.smo(gram, signs, upper, alpha, slack, tolerance, MAX_STEPS).sum())
     # Labels with many positives take longest: first, so that the cores end together.
     order = torch.minimum((signs > 0).sum(1), (signs < 0).sum(1)).argsort(descending=True).numpy()
-    arrays = (signs.numpy(), upper.numpy(), alpha.numpy(), slack.numpy())
+    arrays = (gram.numpy(), signs.numpy(), upper.numpy(), alpha.numpy(), slack.numpy())
     with threads_of_torch():
-        return int(smo_cpu.smo(matrix, *arrays, tolerance, max_iter, order).sum())
+        return int(smo_cpu.smo(*arrays, tolerance, MAX_STEPS, order).sum())
 
 
-def _resolution(gram: Any, alpha: Tensor) -> float:
+def _resolution(gram: Tensor, alpha: Tensor) -> float:
     """How far rounding can move a slack: below it pairs would trade places for ever, and drift off y'alpha = 0."""
     largest = float(gram.diagonal().max())
     return torch.finfo(torch.float32).eps * largest * alpha.sum(1).max().item()
@@ -142,20 +131,11 @@ def _feasible(start: Tensor, signs: Tensor, upper: Tensor) -> Tensor:
     return alpha * torch.where(signs > 0, lighter / positive.clamp_min(tiny), lighter / negative.clamp_min(tiny))
 
 
-def _products(gram: Any, coefficients: Tensor) -> Tensor:
-    """coefficients @ gram: (n_labels, n)."""
-    if isinstance(gram, Tensor):
-        return coefficients @ gram
-    return torch.from_numpy(coefficients.numpy() @ gram)
-
-
-def _check(gram: Any, signs: Tensor, upper: Tensor) -> None:
+def _check(gram: Tensor, signs: Tensor, upper: Tensor) -> None:
     n = signs.shape[1]
     if tuple(gram.shape) != (n, n):
         raise DataError(f"{n} samples have signs, but the Gram matrix has shape {tuple(gram.shape)}.")
-    if (isinstance(gram, Tensor) and gram.dtype != torch.float32) or (
-        isinstance(gram, np.ndarray) and gram.dtype != np.float32
-    ):
+    if gram.dtype != torch.float32:
         raise TypeError(f"the Gram matrix must be float32, got {gram.dtype}.")
     if upper.shape != signs.shape or not (upper > 0).all():
         raise ValueError("every sample needs a positive upper bound C_i.")

@@ -25,11 +25,10 @@ Score = Callable[[Tensor], float]
 
 @dataclass(frozen=True, eq=False)
 class LearningResult:
-    """The learned layers, the learning curve, and the step that they are from."""
+    """The learned layers and the learning curve."""
 
     layers: tuple[Layer, ...]
     curve: tuple[CurvePoint, ...]
-    best_step: int
 
 
 def learn(
@@ -75,7 +74,7 @@ def learn(
             if settings.checkpoint:
                 save_state(state, settings.checkpoint, run)
             raise
-    return LearningResult(_layers(layers, state.best_logits, gains), tuple(state.curve), _best(state.curve).step)
+    return LearningResult(_layers(layers, state.best_logits, gains), tuple(state.curve))
 
 
 def _gradients(

@@ -47,13 +47,16 @@ class Exact(MapRecipe):
         )
 
 
-@dataclass(frozen=True)
-class LinearMap(ExplicitMap):
-    kernel: Linear
+@dataclass(frozen=True, eq=False)
+class ExactMap(ExplicitMap):
+    """A map that depends on nothing but its kernel and the number of features; a column each, if not more."""
+
+    kernel: Kernel
     n_features: int
 
     def __post_init__(self) -> None:
-        _check_features(self.n_features)
+        if self.n_features < 1:
+            raise DataError(f"a map needs at least one feature, got {self.n_features}.")
 
     @property
     def n_inputs(self) -> int:
@@ -62,28 +65,21 @@ class LinearMap(ExplicitMap):
     @property
     def n_columns(self) -> int:
         return self.n_features
+
+
+@dataclass(frozen=True)
+class LinearMap(ExactMap):
+    kernel: Linear
 
     def transform(self, x: Tensor) -> Tensor:
         return self._normalize(x, x)
 
 
 @dataclass(frozen=True)
-class HellingerMap(ExplicitMap):
+class HellingerMap(ExactMap):
     """The roots of the features."""
 
     kernel: Hellinger
-    n_features: int
-
-    def __post_init__(self) -> None:
-        _check_features(self.n_features)
-
-    @property
-    def n_inputs(self) -> int:
-        return self.n_features
-
-    @property
-    def n_columns(self) -> int:
-        return self.n_features
 
     def transform(self, x: Tensor) -> Tensor:
         self.kernel.check(x)
@@ -91,21 +87,13 @@ class HellingerMap(ExplicitMap):
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialMap(ExplicitMap):
+class PolynomialMap(ExactMap):
     """x (x) ... (x) x with equal monomials merged: sqrt(multinomial) times each distinct product of features.
 
     A positive offset c is one more feature with the constant value sqrt(c).
     """
 
     kernel: Polynomial
-    n_features: int
-
-    def __post_init__(self) -> None:
-        _check_features(self.n_features)
-
-    @property
-    def n_inputs(self) -> int:
-        return self.n_features
 
     @cached_property
     def monomials(self) -> tuple[Tensor, Tensor]:
@@ -129,11 +117,6 @@ class PolynomialMap(ExplicitMap):
         for factor in factors[1:]:
             phi *= extended[:, factor]
         return self._normalize(phi, x)
-
-
-def _check_features(n_features: int) -> None:
-    if n_features < 1:
-        raise DataError(f"a map needs at least one feature, got {n_features}.")
 
 
 def count_monomials(n_features: int, degree: int, offset: float) -> int:

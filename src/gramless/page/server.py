@@ -12,7 +12,7 @@ from ipaddress import ip_address
 
 from gramless.errors import GramlessError
 from gramless.packages import needed
-from gramless.page.limits import LIMITS, Limits
+from gramless.page.limits import LIMITS
 from gramless.page.model import PageModel
 
 HIGHEST_PORT = 65535
@@ -23,7 +23,7 @@ class ServeError(GramlessError):
     """The page cannot be served; the message says why and what to do."""
 
 
-def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, limits: Limits = LIMITS) -> None:
+def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765) -> None:
     """Serve the page for a model until Ctrl-C, and print its address. Port 0 takes any that is free."""
     for package in ("fastapi", "python_multipart", "uvicorn"):
         needed(package)
@@ -37,7 +37,7 @@ def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, limits: L
         address, port = listener.getsockname()[:2]
         is_local = ip_address(address).is_loopback
         token = None if is_local else secrets.token_urlsafe()
-        app = make_app(model, limits, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token)
+        app = make_app(model, LIMITS, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token)
         link = _url(address, port) if token is None else f"{_url(address, port)}/?token={token}"
         print(f"The page is at {link} (Ctrl-C stops it)", flush=True)
         if not is_local:

@@ -1,4 +1,6 @@
-"""Equations 13 to 20: the error of a batch of pairs and its way back through the sub-layers.
+"""Equations 14 to 20: the error of a batch of pairs on its way back through the sub-layers.
+
+The error, Eq. 13, is E = 1/2 sum (<phi(x), phi(x')> - kappa(x, x'))^2 over the pairs.
 
 All units of a layer at once, all samples of a batch at once. Shapes: P units of a layer, Q units of the layer before,
 n samples, N landmarks, r components. Where the paper writes the gradient of one sample, parameters get the sum over
@@ -11,11 +13,6 @@ import torch
 from torch import Tensor
 
 from gramless.network import Activation
-
-
-def pair_errors(phi: Tensor, partner: Tensor, kappa: Tensor) -> Tensor:
-    """Eq. 13, a pair per row: 1/2 (<phi(x), phi(x')> - kappa(x, x'))^2; E is their sum: (n,)."""
-    return ((phi * partner).sum(1) - kappa).square() / 2
 
 
 def map_gradient(phi: Tensor, partner: Tensor, kappa: Tensor) -> Tensor:
