@@ -99,6 +99,25 @@ def test_no_steps_return_the_very_map(case):
         assert finished.n_steps == 0
 
 
+@pytest.mark.parametrize("at", [1, 14], ids=["while it is tried", "while it is done"])
+def test_ctrl_c_leaves_the_map_as_it_was(case, at, monkeypatch):
+    deep_map, views, signs = case
+    steps, step = [], Descent._step
+
+    def interrupted(self):
+        steps.append(1)
+        if len(steps) == at:
+            raise KeyboardInterrupt
+        step(self)
+
+    monkeypatch.setattr(Descent, "_step", interrupted)
+    rankings = iter([0.1, 0.5, 0.9, 0.8])
+    finished = finish_with_labels(deep_map, views, signs, lambda *_: next(rankings), generator())
+    assert len(steps) == at
+    assert finished.map is deep_map
+    assert finished.n_steps == 0
+
+
 @pytest.mark.parametrize("kind", ["one positive", "more labels than samples", "one class", "nobody has it"])
 def test_labels_of_every_kind(kind, case):
     deep_map, views, _ = case

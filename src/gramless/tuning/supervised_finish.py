@@ -55,20 +55,27 @@ class FinishedMap:
 def finish_with_labels(
     deep_map: CollapsedMap, X: Views, signs: Tensor, score: Score, generator: torch.Generator
 ) -> FinishedMap:
-    """`signs` (n, n_labels) are +1 or -1; at most 5,000 samples are looked at, and no more than fit."""
+    """`signs` (n, n_labels) are +1 or -1; at most 5,000 samples are looked at, and no more than fit.
+
+    Ctrl-C leaves the map as it was.
+    """
     X = deep_map.kernel.views(X)
     n_affordable = isqrt(resolve_budget(deep_map.kernel.memory_budget) // (MATRICES * 8))
     order = torch.randperm(len(X), generator=generator)[: min(MAX_SAMPLES, max(2, n_affordable))]
     n_held_out = max(1, round(HELD_OUT_SHARE * len(order)))
     held_out, kept = order[:n_held_out], order[n_held_out:]
+    curve: tuple[tuple[int, float], ...] = ()
     with ProgressBar("finishing with labels", 2 * MAX_STEPS) as progress:
-        trial = Descent(deep_map, X[kept], signs[kept])
-        curve = trial.run(MAX_STEPS, progress, lambda: trial.judged(X[held_out], signs[held_out], score))
-        n_steps = max(curve, key=lambda point: (point[1], -point[0]))[0]
-        if n_steps == 0:
+        try:
+            trial = Descent(deep_map, X[kept], signs[kept])
+            curve = trial.run(MAX_STEPS, progress, lambda: trial.judged(X[held_out], signs[held_out], score))
+            n_steps = max(curve, key=lambda point: (point[1], -point[0]))[0]
+            if n_steps == 0:
+                return FinishedMap(deep_map, 0, curve)
+            final = Descent(deep_map, X[order], signs[order])
+            final.run(n_steps, progress)
+        except KeyboardInterrupt:
             return FinishedMap(deep_map, 0, curve)
-        final = Descent(deep_map, X[order], signs[order])
-        final.run(n_steps, progress)
     return FinishedMap(final.moving.compiled(deep_map), n_steps, curve)
 
 
