@@ -1,6 +1,7 @@
 """Networks with distances and square roots at their input, through everything that is built on a network."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,3 +119,9 @@ def test_an_outlier_among_new_samples_is_like_nothing_and_changes_nothing_else(s
     assert np.isfinite(found).all()
     others = np.arange(150) != 7
     np.testing.assert_allclose(found[others], plain[others], rtol=1e-3, atol=1e-3)
+
+
+def test_a_distance_of_other_columns_than_the_views_is_refused(rng):
+    kernel = gl.DeepKernelNetwork(("distance",), (), learning=None, random_state=0).fit(rng.random((20, 4))).kernel_
+    with pytest.raises(gl.DataError, match="a distance kernel of 4 features is on view 'view0' of 3"):
+        replace(kernel, layout={"view0": 3})

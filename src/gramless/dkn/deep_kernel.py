@@ -24,7 +24,7 @@ from gramless.engine import (
     on_view,
 )
 from gramless.errors import DataError
-from gramless.kernels import Custom
+from gramless.kernels import Custom, Distance
 from gramless.network import Layer, Network, ViewKernel, unit_values
 from gramless.network.activations import Exp
 from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
@@ -79,6 +79,11 @@ class DeepKernel:
         unknown = [entry.view for entry in self.inputs if entry.view not in self.layout]
         if unknown or min(self.layout.values()) < 1:
             raise DataError(f"kernels are on views of at least one column; {unknown or self.layout} are none.")
+        for entry in self.inputs:
+            if isinstance(entry.kernel, Distance) and entry.kernel.centre is not None:
+                n_features, width = len(entry.kernel.centre), self.layout[entry.view]
+                if n_features != width:
+                    raise DataError(f"a distance kernel of {n_features} features is on view {entry.view!r} of {width}.")
         if not 0.0 < self.scale < float("inf"):
             raise DataError(f"the scale of a kernel must be positive and finite, got {self.scale}.")
         if not DEVICES.fullmatch(self.device):
