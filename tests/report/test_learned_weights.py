@@ -88,7 +88,7 @@ def test_a_saturated_unit_counts_little_whatever_its_weights():
 
 def test_distances_grow_from_minus_one_to_zero():
     """exp(a t + b (t - 1)) from t = 0 to 1: both terms add the same where their weights are the same."""
-    inputs = [("a", Linear()), ("b", Distance(centre=[0.0], factors=[1.0]))]
+    inputs = [("a", Linear()), ("b", Distance(centre=[0.0] * 3, factors=[1.0] * 3))]
     np.testing.assert_allclose(input_shares(network(inputs, ([[2.0, 2.0]], "exp"))), [0.5, 0.5], rtol=1e-12)
     first, second = [[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]
     apart = input_shares(network(inputs, (first, "exp"), (second, "identity")))
