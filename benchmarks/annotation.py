@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 import numpy as np
 from harness import at_least, at_most, report
 
-from gramless.annotation import Album, Annotator, Judgement, judge
-from gramless.annotation.fitting import N_LANDMARKS, learn_keywords
-from gramless.datasets import AnnotatedPictures, read_corel5k
-from gramless.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures
+from gramless.pictures.annotation import Album, Annotator, Judgement, judge
+from gramless.pictures.annotation.fitting import N_LANDMARKS, learn_keywords
+from gramless.pictures.datasets import AnnotatedPictures, read_corel5k
+from gramless.pictures.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures
 
 VIEWS = {"handcrafted": HANDCRAFTED, "with learned": HANDCRAFTED + LEARNED}
 PAPER = {

@@ -30,7 +30,7 @@ from harness import at_least, at_most, report
 from out_of_core import measure, scores_file
 
 import gramless as gl
-from gramless.budget import readable
+from gramless.support.budget import readable
 
 TURNS = 3
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 import gramless as gl
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores, mean_average_precision, top_k
 from gramless.network import Layer, forward

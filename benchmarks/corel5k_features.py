@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from corel5k import VIEWS
 
-from gramless.atomic import write_atomically
-from gramless.datasets import read_corel5k
-from gramless.features import PictureFeatures
+from gramless.pictures.datasets import read_corel5k
+from gramless.pictures.features import PictureFeatures
+from gramless.support.atomic import write_atomically
 
 
 def main() -> None:

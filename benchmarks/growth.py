@@ -19,7 +19,7 @@ from harness import THREADS, at_most, report, run_this_script, time_rivals
 from transform import histograms, paper_kernel
 
 import gramless as gl
-from gramless.budget import readable, resolve_budget
+from gramless.support.budget import readable, resolve_budget
 
 FEW = 2_000
 SIZES, QUICK_SIZES = (FEW, 10_000, 50_000, 100_000), (FEW, 20_000)

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import gramless
-from gramless.atomic import write_atomically
+from gramless.support.atomic import write_atomically
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "out" / "benchmarks"

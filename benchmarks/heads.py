@@ -28,8 +28,6 @@ from harness import RESULTS, report
 from torch import Tensor
 
 import gramless as gl
-from gramless.budget import resolve_budget
-from gramless.estimators.operating_points import RECALL_WEIGHTS, best_recall_weight, operating_points
 from gramless.heads import (
     Calibration,
     HuberizedHinge,
@@ -40,8 +38,10 @@ from gramless.heads import (
     fit_balanced_ensemble,
     out_of_fold_scores,
 )
+from gramless.heads.operating_points import RECALL_WEIGHTS, best_recall_weight, operating_points
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores
+from gramless.support.budget import resolve_budget
 
 TUNINGS = {None: "", "exact": ", exact landmarks", "default": ", fine-tuned"}
 FINE_TUNED_LANDMARKS = 1_000  # up to which maps are tried fine-tuned as well

@@ -29,7 +29,7 @@ from gramless.kernels import (
     Polynomial,
     Precomputed,
 )
-from gramless.maps import Eigen, Exact, Fourier, Unary
+from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
 
 KERNELS = (Linear, Polynomial, Gaussian, Laplacian, Intersection, ChiSquare, ArcCosine, Custom, Precomputed)
 SETTINGS = (gl.Supervised, gl.SemiSupervised, Eigen, Exact, Fourier, Unary)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gramless.array_file import DIGEST, METADATA, NO_DIGEST, ArrayFile, write_array_file
 from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.support.array_file import DIGEST, METADATA, NO_DIGEST, ArrayFile, write_array_file
 
 Rng = np.random.Generator
 RAW = "@raw:"  # marks a text that is written into JSON as it is

@@ -30,8 +30,8 @@ from hostile_damage import ACCIDENTS, OF_ARRAYS, OF_TREES, change_header, crafte
 from hostile_models import FUNCTIONS, answers, models
 
 import gramless as gl
-from gramless.array_file import read_array_file
 from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.support.array_file import read_array_file
 
 TIMES = 10  # the size of the file in memory, while it is loaded,
 ROOM = 8 << 20  # and so many bytes: what Python's and PyTorch's allocators take at once

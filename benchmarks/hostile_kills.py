@@ -33,7 +33,8 @@ from harness import at_most, report
 
 import gramless as gl
 from gramless.cli import app
-from gramless.datasets import write_scenes
+from gramless.pictures.scenes import write_scenes
+from reproduction.__main__ import app as reproduction_app
 
 N_SAMPLES = 400
 N_PICTURES = 12  # fewer than are described by several processes
@@ -72,6 +73,11 @@ def command(*arguments: str) -> None:
     app(arguments, standalone_mode=False)
 
 
+def reproduce(*arguments: str) -> None:
+    """`python -m reproduction arguments`."""
+    reproduction_app(arguments, standalone_mode=False)
+
+
 def prepare(folder: Path, seed: int) -> dict[str, list[Call]]:
     """The calls of each kind, and the folders that they start from."""
     X, y = samples(seed)
@@ -100,7 +106,7 @@ def prepare(folder: Path, seed: int) -> dict[str, list[Call]]:
         ],
         "saving over a model": [Call(saved, partial(gl.save, other, "model"))],
         "reproduce imageclef": [
-            Call(clef, partial(command, "reproduce", "imageclef", "--data", "data", "--out", "out", "--quick"))
+            Call(clef, partial(reproduce, "imageclef", "--data", "data", "--out", "out", "--quick"))
         ],
     }
 

@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 
 import gramless as gl
-from gramless.annotation import Album, Annotator
-from gramless.features import PictureFeatures
 from gramless.heads import OnlineHead
 from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Laplacian, Precomputed
 from gramless.learning import SemiSupervised
-from gramless.maps import Fourier, Unary
+from gramless.maps.explicit import Fourier, Unary
+from gramless.pictures.annotation import Album, Annotator
+from gramless.pictures.features import PictureFeatures
 
 N, N_ASKED = 24, 4
 WIDTHS = {"a": 4, "b": 3}

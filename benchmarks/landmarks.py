@@ -5,7 +5,7 @@ relative errors alone, read from a file (--frozen). Landmarks S are random train
 Relative error in percent over pairs of test pictures, which are in neither. MAP per picture / per keyword on the test
 pictures with the classifier's own heads; C is chosen on a fifth of the training pictures for a kernel and a map made
 from the others (first draw), then all is made anew. Several draws: mean and half the range. The paper's protocol, where
-S' and the pictures that errors are measured on are all pictures, is `gramless reproduce`'s.
+S' and the pictures that errors are measured on are all pictures, is `python -m reproduction`'s.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from harness import report
 from torch import Tensor
 
 import gramless as gl
-from gramless.dmn import CollapsedMap
 from gramless.estimators.automatic_tuning import ranking
 from gramless.heads import SquaredHinge, fit_all_labels
-from gramless.reproduce.relative_errors import percent
-from gramless.tuning import finish_with_labels, move_landmarks
+from gramless.maps import CollapsedMap
+from gramless.maps.tuning import finish_with_labels, move_landmarks
+from reproduction.relative_errors import percent
 
 NYSTROM, MOVED, FINISHED, ITSELF = (
     "Nystrom",

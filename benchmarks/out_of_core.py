@@ -21,7 +21,7 @@ from growth import resident
 from harness import THREADS, at_most, report, run_this_script
 
 import gramless as gl
-from gramless.budget import readable
+from gramless.support.budget import readable
 
 SIZES, QUICK_SIZES = (100_000, 200_000, 500_000, 1_000_000, 2_000_000), (10_000, 20_000)
 

@@ -10,7 +10,7 @@ import sys
 
 from harness import HERE
 
-from gramless.report.demo_result import Accuracy, Approximation, Timing, summarise
+from gramless.demo.result import Accuracy, Approximation, Timing, summarise
 
 ROOT = HERE.parent
 README, PICTURE = ROOT / "README.md", ROOT / "docs" / "images" / "demo.png"

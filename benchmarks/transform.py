@@ -29,9 +29,9 @@ from rich.table import Table
 from torch import Tensor
 
 import gramless as gl
-from gramless.dmn import CollapsedMap, LayeredMap
 from gramless.engine.cpu import evaluate, minimum_sums
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
+from gramless.maps import CollapsedMap, LayeredMap
 from gramless.network import unit_values
 
 PLAIN_ROWS = 200

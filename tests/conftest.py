@@ -24,8 +24,8 @@ hypothesis.settings.load_profile("fixed")
 def few_steps() -> Iterator[None]:
     """A classifier moves its landmarks by hundreds of steps; tests of other things need ten, tests/tuning its own."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gramless.tuning.landmark_descent.STEPS", 10)
-        patched.setattr("gramless.tuning.supervised_finish.MAX_STEPS", 10)
+        patched.setattr("gramless.maps.tuning.landmark_descent.STEPS", 10)
+        patched.setattr("gramless.maps.tuning.supervised_finish.MAX_STEPS", 10)
         yield
 
 

@@ -1,7 +1,7 @@
 """Gramless: deep kernels without the Gram matrix."""
 
 from gramless.blocks import in_blocks, write_partitions
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import (
     ClippedSpectrumWarning,
     DataError,
@@ -10,11 +10,11 @@ from gramless.errors import (
     MemoryBudgetError,
 )
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
-from gramless.forks import survive_forks
 from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
 from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
 from gramless.storage.onnx import export_onnx
+from gramless.support.forks import survive_forks
 from gramless.version import __version__
 from gramless.views import Views
 

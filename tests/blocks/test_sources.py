@@ -10,7 +10,7 @@ from scipy import sparse
 
 import gramless as gl
 from gramless.blocks import Block
-from gramless.packages import MissingPackageError
+from gramless.support.packages import MissingPackageError
 from tests.contracts.blocks import LOCAL, SOURCES, iterator_function
 
 N, ROWS = 230, 64

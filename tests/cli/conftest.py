@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gramless.cli import app
-from gramless.datasets import write_scenes
+from gramless.pictures.scenes import write_scenes
 
 VIEWS = "Rgb,Gist"
 N_SCENES = 40

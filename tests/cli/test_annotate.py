@@ -13,9 +13,9 @@ import pytest
 import gramless
 from gramless.cli.annotate_fit import names_of_views
 from gramless.cli.problems import INTERRUPTED
-from gramless.datasets import read_annotated
-from gramless.datasets.scenes import KEYWORDS
-from gramless.features import FeatureCache
+from gramless.pictures.datasets import read_annotated
+from gramless.pictures.features import FeatureCache
+from gramless.pictures.scenes.scenes import KEYWORDS
 from tests.cli.conftest import N_SCENES, call
 
 

@@ -19,7 +19,7 @@ from PIL import Image
 
 import gramless
 from gramless.cli.problems import MOST_LISTED, list_problems
-from gramless.datasets import Problem
+from gramless.pictures.datasets import Problem
 from tests.cli.conftest import VIEWS, call
 
 NOBODY = 65_534
@@ -175,7 +175,7 @@ def test_escape_sequences_in_names_are_shown_and_not_obeyed(model, photos):
 
 
 def test_a_keyword_file_that_never_ends(photos, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramless.datasets.text_files.MOST_BYTES", 10**6)
+    monkeypatch.setattr("gramless.pictures.datasets.text_files.MOST_BYTES", 10**6)
     done = fit(photos, tmp_path / "m", "--keywords", "/dev/zero")
     assert done.exit_code == 1
     assert "/dev/zero has more than 1,000,000 bytes" in done.stderr

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 import gramless.cli.demo
 import gramless.cli.outputs
 from gramless.cli import app
-from gramless.report.demo import run_demo
-from gramless.report.demo_result import DemoSizes
+from gramless.demo.experiment import run_demo
+from gramless.demo.result import DemoSizes
 from gramless.version import __version__
 
 SMALL = DemoSizes(

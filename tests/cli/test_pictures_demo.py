@@ -3,7 +3,7 @@
 import pytest
 
 import gramless.cli.pictures_demo
-from gramless.report.pictures_demo import SceneSizes, run_pictures_demo
+from gramless.pictures.demo import SceneSizes, run_pictures_demo
 from tests.cli.conftest import call
 
 SMALL = SceneSizes(n_scenes=30, n_learned=15, views=("Rgb",))

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 
 from gramless.kernels import Domain, Kernel
-from gramless.maps import MapRecipe, inner
+from gramless.maps.explicit import MapRecipe, inner
 from tests.contracts.samples import generator, sample_sets
 from tests.oracles import kernels as oracle
 

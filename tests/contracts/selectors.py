@@ -7,7 +7,7 @@ from scipy import sparse
 
 import gramless as gl
 from gramless.kernels import Precomputed, make_kernel
-from gramless.landmarks import SELECTORS
+from gramless.maps.landmarks import SELECTORS
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation
 from tests.contracts.samples import generator
 

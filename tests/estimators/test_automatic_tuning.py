@@ -31,8 +31,8 @@ class TestAutomaticTuning:
         return missing, np.isin(np.arange(len(X)), dmn.landmark_indices_)
 
     def test_by_default_a_landmark_lacks_its_private_share_as_everybody_does(self, tailed, monkeypatch):
-        monkeypatch.setattr("gramless.tuning.landmark_descent.STEPS", 400)  # as they are outside tests
-        monkeypatch.setattr("gramless.tuning.supervised_finish.MAX_STEPS", 120)
+        monkeypatch.setattr("gramless.maps.tuning.landmark_descent.STEPS", 400)  # as they are outside tests
+        monkeypatch.setattr("gramless.maps.tuning.supervised_finish.MAX_STEPS", 120)
         missing, landmark = self.missing(self.classifier().fit(*tailed), tailed[0])
         assert missing[landmark].mean() > 0.5 * missing[~landmark].mean()
         missing, landmark = self.missing(self.classifier(tuning=None).fit(*tailed), tailed[0])

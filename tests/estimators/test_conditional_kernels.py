@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 import gramless as gl
-from gramless.dmn import CollapsedMap
-from gramless.landmarks import SELECTORS
+from gramless.maps import CollapsedMap
+from gramless.maps.landmarks import SELECTORS
 
 KERNELS = ("distance", "hellinger", "linear")
 

@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import gramless as gl
-from gramless.dmn import CollapsedMap, LayeredMap
 from gramless.kernels import Gaussian
-from gramless.landmarks import SELECTORS
-from gramless.tuning import TUNERS, RepresenterMap, tune_algorithm1
+from gramless.maps import CollapsedMap, LayeredMap
+from gramless.maps.landmarks import SELECTORS
+from gramless.maps.tuning import TUNERS, RepresenterMap, tune_algorithm1
 from tests.networks import random_views
 
 NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)

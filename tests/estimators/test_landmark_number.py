@@ -12,7 +12,7 @@ from sklearn.utils import estimator_html_repr
 import gramless as gl
 from gramless.estimators.landmark_number import choose_number, interpolated, wished_error
 from gramless.kernels import Gaussian
-from gramless.landmarks import SELECTORS
+from gramless.maps.landmarks import SELECTORS
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_views
 

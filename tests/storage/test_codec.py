@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import gramless as gl
-from gramless.array_file import write_array_file
 from gramless.storage.codec import Decoder, Encoder
 from gramless.storage.model_file import FORM, FORM_VERSION
 from gramless.storage.packing import PACKED_BYTES
+from gramless.support.array_file import write_array_file
 from gramless.views import Views
 
 TYPES = {np.float16: np.uint16, np.float32: np.uint32, np.float64: np.uint64}

@@ -11,9 +11,9 @@ from safetensors import safe_open
 from scipy import sparse
 
 import gramless as gl
-from gramless.array_file import write_array_file
 from gramless.heads import Head
 from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.support.array_file import write_array_file
 
 SMALL = {"hidden": (3,), "learning": None, "random_state": 0}
 

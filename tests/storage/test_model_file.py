@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 
 import gramless as gl
-from gramless.array_file import write_array_file
 from gramless.kernels import Custom, Distance, Gaussian, Precomputed
 from gramless.learning import SemiSupervised
-from gramless.maps import Fourier, Unary
+from gramless.maps.explicit import Fourier, Unary
 from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.support.array_file import write_array_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 

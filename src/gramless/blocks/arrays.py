@@ -15,8 +15,8 @@ from torch import Tensor
 from gramless.blocks.block import Block, checked_block
 from gramless.blocks.local import LocalBlocks, files_of
 from gramless.errors import DataError
-from gramless.view_blocks import as_block
 from gramless.views import Columns, Layout, Views, check_layout, is_multiview
+from gramless.views.arrays import as_block
 
 BLOCK_BYTES = 32 << 20  # of the features of one block
 MOST_ROWS = 65_536  # of one block, whose vectors may be a hundred times as wide as its features

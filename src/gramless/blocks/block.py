@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from gramless.errors import DataError
-from gramless.view_blocks import as_block
 from gramless.views import Columns, Layout, Views
+from gramless.views.arrays import as_block
 
 
 @dataclass(frozen=True, eq=False)

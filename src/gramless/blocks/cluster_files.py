@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gramless.packages import needed
+from gramless.support.packages import needed
 
 
 def write_partitions(array: Any, path: str | Path) -> Path:

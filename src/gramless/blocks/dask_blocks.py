@@ -17,8 +17,8 @@ from gramless.blocks.arrays import layout_of, named_arrays
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, checked_block, label_array, with_rows
 from gramless.errors import DataError
-from gramless.progress import Waiting
-from gramless.threads import one_thread
+from gramless.support.progress import Waiting
+from gramless.support.threads import one_thread
 from gramless.views import Columns, Layout, check_layout
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, label_array, with_rows
 from gramless.errors import DataError
-from gramless.progress import ProgressBar, Waiting
+from gramless.support.progress import ProgressBar, Waiting
 from gramless.views import Layout
 
 

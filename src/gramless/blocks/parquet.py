@@ -14,7 +14,7 @@ from gramless.blocks.arrays import suitable_rows
 from gramless.blocks.block import Block, checked_block, told_with_place
 from gramless.blocks.local import LocalBlocks
 from gramless.errors import DataError
-from gramless.packages import needed
+from gramless.support.packages import needed
 from gramless.views import Layout, check_layout
 
 ViewColumns = Mapping[str, Sequence[str]]

@@ -9,7 +9,6 @@ import typer
 from gramless.cli.annotate import annotate
 from gramless.cli.demo import show_demo
 from gramless.cli.problems import ExplainingGroup
-from gramless.cli.reproduce import reproduce
 from gramless.cli.serve import serve_page
 from gramless.version import __version__
 
@@ -17,7 +16,6 @@ app = typer.Typer(cls=ExplainingGroup, no_args_is_help=True, add_completion=Fals
 app.command("demo")(show_demo)
 app.add_typer(annotate, name="annotate")
 app.command("serve")(serve_page)
-app.add_typer(reproduce, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:

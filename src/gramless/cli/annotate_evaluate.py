@@ -12,8 +12,6 @@ import typer
 from rich.columns import Columns
 from rich.console import Console
 
-from gramless.annotation import Judgement, judge
-from gramless.atomic import write_atomically
 from gramless.cli.annotate_inputs import (
     CacheFolder,
     Gallery,
@@ -25,9 +23,11 @@ from gramless.cli.annotate_inputs import (
 )
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import list_problems
-from gramless.estimators.operating_points import OperatingPoint, best_recall_weight
-from gramless.report.annotation_tables import curve_table, figures_of, scores_table
-from gramless.report.gallery import save_gallery
+from gramless.heads.operating_points import OperatingPoint, best_recall_weight
+from gramless.pictures.annotation import Judgement, judge
+from gramless.pictures.gallery import save_gallery
+from gramless.pictures.tables import curve_table, figures_of, scores_table
+from gramless.support.atomic import write_atomically
 
 
 def evaluate(

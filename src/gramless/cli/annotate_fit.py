@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gramless.annotation import Annotator, fit_annotator
-from gramless.annotation.fitting import N_LANDMARKS
 from gramless.cli.annotate_inputs import KeywordFile, opened, read_pictures
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
-from gramless.features import HANDCRAFTED, LEARNED
-from gramless.features.names import check_names
-from gramless.report.annotation_tables import curve_table, facts_of, facts_table
+from gramless.pictures.annotation import Annotator, fit_annotator
+from gramless.pictures.annotation.fitting import N_LANDMARKS
+from gramless.pictures.features import HANDCRAFTED, LEARNED
+from gramless.pictures.features.names import check_names
+from gramless.pictures.tables import curve_table, facts_of, facts_table
 from gramless.storage import save
 
 SETS_OF_VIEWS = {"handcrafted": HANDCRAFTED, "learned": LEARNED, "both": HANDCRAFTED + LEARNED}

@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from gramless.annotation import Annotator
 from gramless.cli.problems import refuse
-from gramless.datasets import AnnotatedPictures, is_corel5k, read_annotated, read_corel5k
 from gramless.errors import GramlessError
-from gramless.features import FeatureCache
-from gramless.progress import Waiting
+from gramless.pictures.annotation import Annotator
+from gramless.pictures.datasets import AnnotatedPictures, is_corel5k, read_annotated, read_corel5k
+from gramless.pictures.features import FeatureCache
 from gramless.storage import load
+from gramless.support.progress import Waiting
 
 ModelFile = Annotated[Path, typer.Argument(help="A model that `gramless annotate fit` made.", show_default=False)]
 KeywordFile = Annotated[

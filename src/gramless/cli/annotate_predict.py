@@ -11,16 +11,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gramless.annotation import Annotation, Answers
-from gramless.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords
-from gramless.annotation.xmp import write_sidecars
-from gramless.atomic import write_atomically
 from gramless.cli.annotate_inputs import CacheFolder, Gallery, ModelFile, load_annotator, opened
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import FAILED, list_problems, refuse
-from gramless.datasets import Problem, find_pictures
 from gramless.errors import GramlessError
-from gramless.report.gallery import save_gallery
+from gramless.pictures.annotation import Annotation, Answers
+from gramless.pictures.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords
+from gramless.pictures.annotation.xmp import write_sidecars
+from gramless.pictures.datasets import Problem, find_pictures
+from gramless.pictures.gallery import save_gallery
+from gramless.support.atomic import write_atomically
 
 
 class Form(StrEnum):

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gramless.atomic import write_atomically
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.outputs import require_writable_file, writing
-from gramless.report.annotation_tables import curve_table, facts_of, facts_table, keyword_columns
-from gramless.report.learned_weights import weights_table
-from gramless.report.learned_weights_figure import save_weights_figure
+from gramless.figures.learned_weights import weights_table
+from gramless.figures.learned_weights_figure import save_weights_figure
+from gramless.pictures.tables import curve_table, facts_of, facts_table, keyword_columns
+from gramless.support.atomic import write_atomically
 
 
 def show(

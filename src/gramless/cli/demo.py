@@ -9,15 +9,15 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from gramless.atomic import write_atomically
 from gramless.cli.outputs import require_writable_folder
 from gramless.cli.pictures_demo import show_pictures_demo
 from gramless.cli.problems import INTERRUPTED, say, stop
-from gramless.packages import MissingPackageError, needed
-from gramless.progress import ProgressBar
-from gramless.report.demo import Step, run_demo
-from gramless.report.demo_result import DemoResult
-from gramless.report.demo_tables import table_of
+from gramless.demo.experiment import Step, run_demo
+from gramless.demo.result import DemoResult
+from gramless.demo.tables import table_of
+from gramless.support.atomic import write_atomically
+from gramless.support.packages import MissingPackageError, needed
+from gramless.support.progress import ProgressBar
 
 
 def show_demo(
@@ -97,7 +97,7 @@ def _save_numbers(out: Path, result: DemoResult) -> None:
 
 
 def _save_picture(out: Path, result: DemoResult) -> Path:
-    from gramless.report.demo_figure import save_figure  # needs Matplotlib, which is an optional extra
+    from gramless.demo.figure import save_figure  # needs Matplotlib, which is an optional extra
 
     path = out / "demo.png"
     write_atomically(path, lambda file: save_figure(result, file))

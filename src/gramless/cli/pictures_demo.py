@@ -9,9 +9,9 @@ from rich.columns import Columns
 from rich.console import Console
 
 from gramless.cli.problems import INTERRUPTED, say, stop
-from gramless.report.annotation_tables import curve_table, scores_table
-from gramless.report.learned_weights import weights_table
-from gramless.report.pictures_demo import DemoFiles, run_pictures_demo
+from gramless.figures.learned_weights import weights_table
+from gramless.pictures.demo import DemoFiles, run_pictures_demo
+from gramless.pictures.tables import curve_table, scores_table
 
 
 def show_pictures_demo(out: Path, seed: int) -> None:

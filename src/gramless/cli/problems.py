@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from gramless.datasets import Problem
 from gramless.errors import GramlessError
-from gramless.printable import printable
+from gramless.pictures.datasets import Problem
+from gramless.support.printable import printable
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 MOST_LISTED = 50

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
-from gramless.page import serve
+from gramless.pictures.page import serve
 
 
 def serve_page(

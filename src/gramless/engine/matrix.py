@@ -10,7 +10,7 @@ from torch import Tensor
 from gramless.engine.evaluator import Evaluator
 from gramless.engine.plan import Plan
 from gramless.engine.streaming import stream_rows
-from gramless.progress import ProgressBar
+from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
 EvaluatorFor = Callable[[Views], Evaluator]

@@ -8,12 +8,12 @@ from math import isqrt
 
 import torch
 
-from gramless.budget import readable, resolve_budget, row_blocks
 from gramless.engine.backends import find_backend
 from gramless.engine.forms import Form, Plane, form_of, share_planes
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision
 from gramless.network import Network, ViewKernel
+from gramless.support.budget import readable, resolve_budget, row_blocks
 from gramless.views import Layout
 
 CPU_BLOCK_BYTES = 32 << 20  # of statistics at a time: enough to hide the bookkeeping, not more than caches hold

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.dmn import CollapsedMap
 from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.network_learning import annotation_score
 from gramless.estimators.unlabelled import samples_of
-from gramless.tuning import finish_with_labels
-from gramless.tuning.pairs import fresh_rows
+from gramless.maps import CollapsedMap
+from gramless.maps.tuning import finish_with_labels
+from gramless.maps.tuning.pairs import fresh_rows
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess

@@ -11,7 +11,6 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from gramless.blocks import Blocks
-from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.fitted import FittedOnViews
@@ -21,6 +20,7 @@ from gramless.estimators.parameters import needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import Head, Labels
 from gramless.learning import make_learning
+from gramless.support.checks import check_array
 from gramless.views import Views
 
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramless.blocks import Blocks
-from gramless.budget import require, resolve_budget
-from gramless.constraints import PLACE, Constraints, Options
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
+from gramless.support.budget import require, resolve_budget
+from gramless.support.constraints import PLACE, Constraints, Options
 from gramless.views import Views
 
 

@@ -14,9 +14,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_consistent_length
 
 from gramless.blocks import Blocks
-from gramless.budget import require, resolve_budget, row_blocks
-from gramless.constraints import PLACE, Constraints
-from gramless.dkn import DeepKernel, choose_device
+from gramless.deep_kernel import DeepKernel, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_fit
 from gramless.estimators.first_look import check_domains, first_look
@@ -30,6 +28,8 @@ from gramless.kernels import make_kernel
 from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.network.activations import Exp
+from gramless.support.budget import require, resolve_budget, row_blocks
+from gramless.support.constraints import PLACE, Constraints
 from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")

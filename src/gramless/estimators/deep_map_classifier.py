@@ -14,10 +14,6 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_consistent_length, check_random_state
 
 from gramless.blocks import Block, Blocks
-from gramless.budget import resolve_budget
-from gramless.checks import check_array
-from gramless.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
-from gramless.dmn import CollapsedMap
 from gramless.errors import DataError
 from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
@@ -29,8 +25,6 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
-from gramless.estimators.labelling import Labelling, learn_labelling
-from gramless.estimators.operating_points import OperatingPoint
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS, NETWORK_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import (
@@ -50,8 +44,14 @@ from gramless.heads import (
     Weights,
     out_of_fold_scores,
 )
+from gramless.heads.labelling import Labelling, learn_labelling
+from gramless.heads.operating_points import OperatingPoint
 from gramless.learning import make_learning
-from gramless.tuning import TUNERS
+from gramless.maps import CollapsedMap
+from gramless.maps.tuning import TUNERS
+from gramless.support.budget import resolve_budget
+from gramless.support.checks import check_array
+from gramless.support.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
 from gramless.views import Views
 
 N_FOLDS = 5

@@ -15,11 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gramless.blocks import Blocks
-from gramless.budget import resolve_budget, row_blocks
-from gramless.checks import check_array
-from gramless.constraints import PLACE, WHOLE_NUMBERS, Constraints, HasMethods, StrOptions, is_sequence, whole
-from gramless.dkn import DeepKernel
-from gramless.dmn import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
+from gramless.deep_kernel import DeepKernel
 from gramless.engine import Plan
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
@@ -30,10 +26,14 @@ from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.estimators.landmark_number import MOST_SAMPLES, Curve, choose_number, wished_error
 from gramless.estimators.parameters import MAP_CONSTRAINTS
-from gramless.landmarks import SELECTORS
 from gramless.learning import make_learning
-from gramless.maps import MapRecipe, warn_if_clipped
-from gramless.tuning import TUNERS, RepresenterMap
+from gramless.maps import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
+from gramless.maps.explicit import MapRecipe, warn_if_clipped
+from gramless.maps.landmarks import SELECTORS
+from gramless.maps.tuning import TUNERS, RepresenterMap
+from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.checks import check_array
+from gramless.support.constraints import PLACE, WHOLE_NUMBERS, Constraints, HasMethods, StrOptions, is_sequence, whole
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them

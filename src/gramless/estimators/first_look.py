@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from gramless.blocks import Block, Blocks, Sample, draw
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.heads import LabelCounts

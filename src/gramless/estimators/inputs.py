@@ -14,8 +14,8 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.estimators.unlabelled import MARK
-from gramless.view_blocks import as_block, dense, refuse_masked
 from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
+from gramless.views.arrays import as_block, dense, refuse_masked
 
 
 def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:

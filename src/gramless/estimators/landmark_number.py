@@ -22,14 +22,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gramless.budget import readable
-from gramless.dkn import DeepKernel
-from gramless.dmn import CollapsedMap, collapse
-from gramless.dmn.collapsed import BYTES_PER_PAIR
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import ClippedSpectrumWarning, MemoryBudgetError
-from gramless.landmarks import Selector
-from gramless.tuning.pairs import MIN_SAMPLES, fresh_rows, hold_out
-from gramless.tuning.relative_error import held_out_error
+from gramless.maps import CollapsedMap, collapse
+from gramless.maps.collapsed import BYTES_PER_PAIR
+from gramless.maps.landmarks import Selector
+from gramless.maps.tuning.pairs import MIN_SAMPLES, fresh_rows, hold_out
+from gramless.maps.tuning.relative_error import held_out_error
+from gramless.support.budget import readable
 from gramless.views import Views
 
 FEWEST = 50

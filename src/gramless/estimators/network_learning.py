@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.budget import resolve_budget
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.estimators.unlabelled import labels_of, samples_of
 from gramless.heads import Labels
 from gramless.learning import (
@@ -34,6 +33,7 @@ from gramless.learning import (
 from gramless.learning.network_gradient import gram_matrix
 from gramless.metrics import mean_average_precision
 from gramless.network import Layer
+from gramless.support.budget import resolve_budget
 from gramless.views import Views
 
 MATRICES = 5  # n x n in float64 at once: the kernel, its inverse, the gradient, and what they are made from

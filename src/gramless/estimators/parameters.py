@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-from gramless.constraints import (
+from gramless.engine import Precision
+from gramless.estimators.landmark_number import wished_error
+from gramless.kernels import NAMED, Domain, Kernel
+from gramless.learning import LeaveOneOut, Supervised
+from gramless.maps.landmarks import SELECTORS
+from gramless.maps.tuning import TUNERS
+from gramless.support.constraints import (
     ASCENDING,
     POSITIVE,
     WHOLE_NUMBERS,
@@ -17,12 +23,6 @@ from gramless.constraints import (
     is_sequence,
     whole,
 )
-from gramless.engine import Precision
-from gramless.estimators.landmark_number import wished_error
-from gramless.kernels import NAMED, Domain, Kernel
-from gramless.landmarks import SELECTORS
-from gramless.learning import LeaveOneOut, Supervised
-from gramless.tuning import TUNERS
 from gramless.views import is_multiview
 
 

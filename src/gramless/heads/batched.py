@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.budget import row_blocks
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
 from gramless.heads.newton import Design, Problem, solve, warn_if_unfinished
 from gramless.heads.svm import Head, Weights
-from gramless.progress import ProgressBar
+from gramless.support.budget import row_blocks
+from gramless.support.progress import ProgressBar
 
 BYTES_PER_NUMBER = 200  # up to two dozen float64 matrices (n_labels, n) are alive at once (184 bytes measured)
 

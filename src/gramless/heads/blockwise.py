@@ -50,11 +50,11 @@ import torch
 from scipy import linalg
 from torch import Tensor
 
-from gramless.budget import row_blocks
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
 from gramless.heads.newton import Design, Problem, warn_if_unfinished
 from gramless.heads.svm import Head
+from gramless.support.budget import row_blocks
 
 HESSIANS_HELD = 3  # the sum so far, a block's, and the new sum
 LEAST_GAIN = 1e-4  # Armijo's share of what the slope promises

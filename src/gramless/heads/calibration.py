@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from gramless.checks import check_array
 from gramless.errors import DataError
+from gramless.support.checks import check_array
 
 CONSTANT = 1e-6  # a spread under this share of the typical label's is none
 MOST_SCORES = 4_000_000  # that the three numbers shared by all labels are learned on

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from gramless.checks import check_array
 from gramless.errors import DataError
+from gramless.support.checks import check_array
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import torch
 from sklearn.svm import SVC, LinearSVC
 
 from gramless.heads.svm import Head, Loss
-from gramless.progress import ProgressBar
+from gramless.support.progress import ProgressBar
 
 WORTH_PROCESSES = 1e8  # numbers in all subsets: some seconds of work, as long as processes take to start
 

@@ -35,9 +35,9 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from gramless.budget import row_blocks
 from gramless.heads.losses import MarginLoss
-from gramless.progress import ProgressBar
+from gramless.support.budget import row_blocks
+from gramless.support.progress import ProgressBar
 
 CONVERSION_BYTES = 2**24  # float32 vectors become float64 in blocks of this size
 FIRST_REACH = 10.0  # margins move by about this much at most under the first share of the loss

@@ -26,12 +26,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramless.budget import require, row_blocks
-from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.losses import SquaredHinge
 from gramless.heads.svm import Head, Weights
+from gramless.support.budget import require, row_blocks
+from gramless.support.checks import check_array
 
 REMEMBERED_REACH = 0.3
 SUMMARY_BYTES = 64 << 20

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from gramless.progress import ProgressBar
+from gramless.support.progress import ProgressBar
 
 
 def out_of_fold_scores(

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
 
-from gramless.checks import check_array
-from gramless.progress import ProgressBar
+from gramless.support.checks import check_array
+from gramless.support.progress import ProgressBar
 
 Loss = Literal["hinge", "squared_hinge"]
 

@@ -18,9 +18,9 @@ from typing import Self
 
 import numpy as np
 
-from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.heads.decisions import TopK
+from gramless.support.checks import check_array
 
 N_ROUNDS = 40
 DOUBTS = 3.0  # wrong answers counted on top of each label's, so that one lucky answer of a rare label is no precision 1

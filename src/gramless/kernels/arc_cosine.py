@@ -8,8 +8,8 @@ from math import pi, sqrt
 import torch
 from torch import Tensor
 
-from gramless.constraints import whole
 from gramless.kernels.base import Kernel, inverse_root
+from gramless.support.constraints import whole
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from gramless.constraints import Constraints, check_parameters
 from gramless.errors import DataError
+from gramless.support.constraints import Constraints, check_parameters
 
 
 class Domain(Enum):

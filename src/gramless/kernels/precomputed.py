@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gramless.checks import check_array
 from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel
-from gramless.view_blocks import as_block, dense
+from gramless.support.checks import check_array
+from gramless.views.arrays import as_block, dense
 
 ROWS = 256  # looked at at once: a large matrix leaves no room for others of its size
 

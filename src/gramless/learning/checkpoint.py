@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.array_file import ArrayFile, read_array_file, read_json, write_array_file
-from gramless.checks import check_array
 from gramless.errors import FileFormatError
+from gramless.support.array_file import ArrayFile, read_array_file, read_json, write_array_file
+from gramless.support.checks import check_array
 
 
 @dataclass(frozen=True)

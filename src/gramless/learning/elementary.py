@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from gramless.budget import readable, row_blocks
-from gramless.dkn import DeepKernel
-from gramless.progress import ProgressBar
+from gramless.deep_kernel import DeepKernel
+from gramless.support.budget import readable, row_blocks
+from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
 TILE_SIDE = 1024

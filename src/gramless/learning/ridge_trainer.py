@@ -23,7 +23,7 @@ from gramless.learning.network_gradient import gram_matrix, weight_gradients
 from gramless.learning.settings import LeaveOneOut
 from gramless.learning.trainer import LearningResult
 from gramless.network import Layer
-from gramless.progress import ProgressBar
+from gramless.support.progress import ProgressBar
 
 FIRST_RIDGE = 0.1  # of the mean diagonal
 RIDGES = (1e-4, 1e2)  # the kernel is in float32: where it is almost constant its rounding must stay below the ridge

@@ -15,7 +15,7 @@ from gramless.learning.objectives import Objective, Optimum, spread
 from gramless.learning.settings import Supervised
 from gramless.learning.simplex import logit_gradient, to_logits, to_weights
 from gramless.network import Layer
-from gramless.progress import ProgressBar
+from gramless.support.progress import ProgressBar
 
 DECAYS = (0.9, 0.999)  # Adam's
 

@@ -1,22 +1,43 @@
-"""Explicit maps of one elementary kernel: exact, unary, eigendecomposition (Nystrom), random Fourier."""
+"""The deep map network: layered as in the paper, and collapsed into one projection."""
 
-from gramless.maps.base import ExplicitMap, MapRecipe, inner, refuse_conditional
-from gramless.maps.eigen import Eigen
-from gramless.maps.exact import Exact
-from gramless.maps.fourier import Fourier
-from gramless.maps.spectrum import Projection, project, warn_if_clipped
-from gramless.maps.unary import Unary
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+from gramless.deep_kernel import DeepKernel
+from gramless.maps.build import build_layered, clipped_mass
+from gramless.maps.collapsed import CollapsedMap, collapse
+from gramless.maps.input_maps import InputMaps, choose_recipes, exact_on_landmarks
+from gramless.maps.layered import LayeredMap
+from gramless.views import Views
+
+
+@runtime_checkable
+class DeepMap(Protocol):
+    """What the layered and the collapsed map have in common."""
+
+    @property
+    def kernel(self) -> DeepKernel: ...
+
+    @property
+    def n_components(self) -> int: ...
+
+    @property
+    def clipped_mass(self) -> list[list[float]]: ...
+
+    def responses(self, X: Views) -> Tensor: ...
+
+    def transform(self, X: Views) -> Tensor: ...
+
 
 __all__ = [
-    "Eigen",
-    "Exact",
-    "ExplicitMap",
-    "Fourier",
-    "MapRecipe",
-    "Projection",
-    "Unary",
-    "inner",
-    "project",
-    "refuse_conditional",
-    "warn_if_clipped",
+    "CollapsedMap",
+    "DeepMap",
+    "InputMaps",
+    "LayeredMap",
+    "build_layered",
+    "choose_recipes",
+    "clipped_mass",
+    "collapse",
+    "exact_on_landmarks",
 ]

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.budget import resolve_budget, row_blocks
-from gramless.dkn import DeepKernel
-from gramless.progress import ProgressBar
+from gramless.deep_kernel import DeepKernel
+from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.progress import ProgressBar
 
 
 class Transformer(Protocol):

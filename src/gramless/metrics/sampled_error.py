@@ -13,11 +13,11 @@ from scipy import stats
 from torch import Tensor
 
 from gramless.blocks import Blocks, in_blocks, lies_elsewhere
-from gramless.budget import require, resolve_budget
-from gramless.constraints import Constraints, Interval, check_arguments, whole
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.metrics.approximation import Transformer, check_compared, pairwise_relative_error
+from gramless.support.budget import require, resolve_budget
+from gramless.support.constraints import Constraints, Interval, check_arguments, whole
 
 FEWEST = 10  # samples, below which a spread says nothing
 ALLOWED: Constraints = {

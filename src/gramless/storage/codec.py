@@ -253,7 +253,10 @@ class Decoder:
 
     def _class(self, classes: dict[str, type], name: str) -> type:
         if name not in classes:
-            raise FileFormatError(f"the file names the class {name!r}, which is none of this package's.")
+            raise FileFormatError(
+                f"the file names the class {name!r}, which is none of this package's core; for models of keywords for "
+                "pictures, import gramless.pictures first."
+            )
         return classes[name]
 
     def _value(self, content: list[Any]) -> Any:

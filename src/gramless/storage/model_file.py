@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any
 
-from gramless.array_file import read_array_file, read_json, write_array_file
 from gramless.errors import FileFormatError
 from gramless.storage.codec import Decoder, Encoder, Functions, TooMuchMemory
+from gramless.support.array_file import read_array_file, read_json, write_array_file
 
 FORM = "gramless"
 FORM_VERSION = 2

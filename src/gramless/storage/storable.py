@@ -11,15 +11,12 @@ from typing import Any, get_type_hints
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from gramless.annotation import Album, Annotator
-from gramless.dkn import DeepKernel
-from gramless.dmn import CollapsedMap, LayeredMap, sublayers
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews, fitted_attributes
-from gramless.estimators.operating_points import OperatingPoint
-from gramless.features import PictureFeatures
 from gramless.heads import Calibration, FitSummary, Head, Labels, OnlineHead, Threshold, TopGains, TopK
+from gramless.heads.operating_points import OperatingPoint
 from gramless.kernels import (
     ArcCosine,
     ChiSquare,
@@ -34,10 +31,11 @@ from gramless.kernels import (
     Precomputed,
 )
 from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
-from gramless.maps import eigen, exact, fourier, spectrum, unary
+from gramless.maps import CollapsedMap, LayeredMap, sublayers
+from gramless.maps.explicit import eigen, exact, fourier, spectrum, unary
+from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, activations
 from gramless.storage.hints import conforms
-from gramless.tuning import RepresenterMap
 
 ESTIMATORS: dict[str, type] = {
     cls.__name__: cls
@@ -59,10 +57,15 @@ VALUES: dict[str, type] = {
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
         *(Head, Labels, FitSummary, OnlineHead, Calibration, TopGains, TopK, Threshold),
         *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),
-        *(OperatingPoint, PictureFeatures, Album, Annotator),
+        OperatingPoint,
     )
 }
 """Classes whose constructor arguments are attributes of the same names."""
+
+
+def register(*classes: type) -> None:
+    """Let files name more classes than the core has: values of an application that is built on it."""
+    VALUES.update({cls.__name__: cls for cls in classes})
 
 
 def arguments(value: Any) -> dict[str, Any]:

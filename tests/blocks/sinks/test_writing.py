@@ -10,7 +10,7 @@ import pytest
 
 from gramless.blocks.sinks import base, same_run, write_rows
 from gramless.errors import DataError
-from gramless.packages import MissingPackageError
+from gramless.support.packages import MissingPackageError
 from tests.blocks.sinks.samples import SUFFIXES, CutRows, bytes_of, found_in, random_ends, random_values
 
 N = 700

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gramless import progress
 from gramless.engine import cpu, program
+from gramless.support import progress
 
 CALL = """
 import numpy as np
@@ -52,4 +52,4 @@ def test_what_is_compiled_takes_from_no_other_sources():
                 names = {f"{node.module}.{name.name}" for name in node.names}
                 taken |= names if node.module == "gramless.engine" else {node.module}
     outside = {module for module in taken if not module.startswith("gramless.engine.cpu")}
-    assert outside == {"gramless.engine.program", "gramless.progress"}
+    assert outside == {"gramless.engine.program", "gramless.support.progress"}

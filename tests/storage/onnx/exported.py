@@ -9,7 +9,7 @@ import onnxruntime
 import torch
 
 import gramless as gl
-from gramless.dmn import LayeredMap
+from gramless.maps import LayeredMap
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.storage.onnx import export_onnx
 

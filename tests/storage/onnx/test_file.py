@@ -10,11 +10,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import gramless as gl
-from gramless.annotation import Annotator
-from gramless.annotation.album import Album
-from gramless.features import PictureFeatures
-from gramless.packages import MissingPackageError
+from gramless.pictures.annotation import Annotator
+from gramless.pictures.annotation.album import Album
+from gramless.pictures.features import PictureFeatures
 from gramless.storage.onnx import export_onnx, graph
+from gramless.support.packages import MissingPackageError
 from tests.storage.onnx.exported import answers, run
 
 SMALL = {"hidden": (4,), "learning": None, "random_state": 0}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import gramless as gl
 from gramless.kernels import Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
-from gramless.maps import Eigen, Exact, Fourier, Unary
+from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
+from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, make_activation
-from gramless.tuning import RepresenterMap
 from tests.networks import random_kernel, random_views, seeds
 from tests.storage.onnx.exported import answers, check_vectors
 

@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from gramless.atomic import sync_folder
 from gramless.errors import DataError
+from gramless.support.atomic import sync_folder
 
 if sys.platform != "win32":
     import fcntl

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet as pq
 
-from gramless.atomic import TEMPORARY, write_atomically
 from gramless.blocks.sinks.base import RowForm, Sink
+from gramless.support.atomic import TEMPORARY, write_atomically
 
 PART_BYTES = 64 << 20
 

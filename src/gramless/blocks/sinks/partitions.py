@@ -10,14 +10,14 @@ import dask.array
 import numpy as np
 from pyarrow import parquet as pq
 
-from gramless.atomic import TEMPORARY
 from gramless.blocks.sinks.base import another_run
 from gramless.blocks.sinks.durable import lock, put_in_place
 from gramless.blocks.sinks.parquet import ParquetSink, part_name, rows_of, table_of, write_part
 from gramless.blocks.sinks.same_run import LOOKED_AT, places_in, require_same_rows
 from gramless.blocks.sinks.writing import check_place, place_of
 from gramless.errors import DataError
-from gramless.progress import Waiting
+from gramless.support.atomic import TEMPORARY
+from gramless.support.progress import Waiting
 
 
 def write_all(array: Any, path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from gramless.blocks.sinks.base import RowForm, Sink
 from gramless.blocks.sinks.same_run import require_same_run
-from gramless.budget import readable
 from gramless.errors import DataError, GramlessError
-from gramless.packages import needed
+from gramless.support.budget import readable
+from gramless.support.packages import needed
 
 if TYPE_CHECKING:
     from gramless.blocks.local import Rows

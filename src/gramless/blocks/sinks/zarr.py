@@ -12,8 +12,8 @@ import numpy as np
 import zarr
 from zarr.storage import LocalStore
 
-from gramless.atomic import TEMPORARY, sync_folder, write_atomically
 from gramless.blocks.sinks.base import RowForm, Sink
+from gramless.support.atomic import TEMPORARY, sync_folder, write_atomically
 
 CHUNK_BYTES = 16 << 20
 HELD_BYTES = 32 << 20  # rows in memory before they are written, so that most chunks are written once

@@ -17,7 +17,7 @@ from numba import njit
 
 from gramless.engine import program
 from gramless.engine.cpu.target import FEATURES  # chosen before anything is compiled
-from gramless.progress import Waiting
+from gramless.support.progress import Waiting
 
 
 def _digest() -> str:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gramless.atomic import write_atomically
 from gramless.errors import DataError
-from gramless.packages import needed
+from gramless.support.atomic import write_atomically
+from gramless.support.packages import needed
 
 ROWS_AT_ONCE = 16  # the hidden values of so many samples, n_units n_landmarks each, about fill a processor's cache
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from onnx import helper, numpy_helper
 
-from gramless.budget import readable
 from gramless.errors import GramlessError
+from gramless.support.budget import readable
 
 OPSET = 20
 IR_VERSION = 9  # of the same release as the opset, so that runtimes that know one read the other

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gramless.maps import ExplicitMap
-from gramless.maps.eigen import EigenMap
-from gramless.maps.exact import HellingerMap, LinearMap, PolynomialMap
-from gramless.maps.fourier import FourierMap
-from gramless.maps.unary import UnaryCodes, UnaryMap
+from gramless.maps.explicit import ExplicitMap
+from gramless.maps.explicit.eigen import EigenMap
+from gramless.maps.explicit.exact import HellingerMap, LinearMap, PolynomialMap
+from gramless.maps.explicit.fourier import FourierMap
+from gramless.maps.explicit.unary import UnaryCodes, UnaryMap
 from gramless.storage.onnx.arrays import as_array
 from gramless.storage.onnx.functions import roots
 from gramless.storage.onnx.graph import Graph, multiply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gramless.dkn import DeepKernel
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import GramlessError
 from gramless.network import Activation, Layer
 from gramless.network.activations import Exp, Identity, Power, Sinh, Tanh

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from gramless.dmn import CollapsedMap, LayeredMap
-from gramless.dmn.sublayers import MapLayer
+from gramless.maps import CollapsedMap, LayeredMap
+from gramless.maps.sublayers import MapLayer
+from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer
 from gramless.storage.onnx.arrays import as_array, stack
 from gramless.storage.onnx.graph import Graph, multiply
 from gramless.storage.onnx.input_maps import add_input_products
 from gramless.storage.onnx.layers import Rows, add_activation, add_elementary, add_layers, flatten
-from gramless.tuning import RepresenterMap
 
 
 def add_map(graph: Graph, deep_map: Any, rows: Rows, rows_at_once: int, head: np.ndarray | None) -> str:

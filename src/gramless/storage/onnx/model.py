@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramless.annotation import Annotator
 from gramless.errors import GramlessError
 from gramless.estimators import DeepMapClassifier, DeepMapNetwork
 from gramless.storage.onnx.graph import Constants, Graph, signature
@@ -23,8 +22,8 @@ OUTPUTS = ("vectors", "scores", "probabilities", "classes", "labels")
 
 
 def model_bytes(model: Any, rows_at_once: int) -> bytes:
-    """The file of a DeepMapNetwork, a DeepMapClassifier or an Annotator."""
-    classifier = model.classifier if isinstance(model, Annotator) else model
+    """The file of a DeepMapNetwork, a DeepMapClassifier, or what has one as its `classifier` and `keywords` for it."""
+    classifier = getattr(model, "classifier", model)
     if not isinstance(classifier, (DeepMapNetwork, DeepMapClassifier)):
         raise GramlessError(
             f"a {type(model).__name__} cannot be exported: what runs elsewhere is an explicit map. Compile the network "
@@ -40,7 +39,7 @@ def model_bytes(model: Any, rows_at_once: int) -> bytes:
     metadata = {"kind": type(model).__name__}
     if isinstance(classifier, DeepMapClassifier):
         metadata["classes"] = json.dumps(portable_classes(classifier.classes_).tolist())
-    if isinstance(model, Annotator):
+    if classifier is not model:
         metadata["keywords"] = json.dumps(list(model.keywords))
     return exporter.to_bytes(metadata)
 

@@ -1,0 +1,114 @@
+"""Discrimination on ImageCLEF: a concept is present where its score is positive (the paper's), or above a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramless.heads import Threshold
+from gramless.metrics import mean_average_precision, mf_concepts, mf_samples
+from reproduction import paper
+from reproduction.cells import Cell, Computed, Figures
+from reproduction.classifiers import Scores, hinge_on_kernel, squared_hinge_on_map
+from reproduction.collection import Collection
+from reproduction.discrimination import MAP_MODELS
+from reproduction.keywords import scores_of_unseen
+from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
+from reproduction.report import Entry, Row, Table, over_seeds
+
+TABLE = "discrimination on ImageCLEF"
+VERSION = 1
+HEADS = {"paper": "positive scores", "ours": "learned thresholds"}
+MEASURES = paper.MEASURES["imageclef"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Layers of the networks, S, S' and seeds."""
+
+    n_layers: tuple[int, ...]
+    n_landmarks: tuple[int, ...]
+    n_tuning: tuple[int, ...]
+    seeds: int
+
+
+def cells(laboratory: Laboratory, plan: Plan) -> list[Cell]:
+    found = []
+    n_train = laboratory.collection.n_train
+    for seed in range(plan.seeds):
+        for n_layers in plan.n_layers:
+            network = NetworkSpec("supervised", n_layers, n_train, seed)
+            found.append(_cell(laboratory, network, None))
+            if n_layers == 3:
+                for n_landmarks in plan.n_landmarks:
+                    found.append(_cell(laboratory, network, MapSpec(network, n_landmarks, seed)))
+                    found += [
+                        _cell(laboratory, network, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
+                        for n_tuning in plan.n_tuning
+                    ]
+    return found
+
+
+def table(computed: Computed, plan: Plan) -> Table:
+    rows = []
+    models: list[tuple[str, int | None, int | None]] = [
+        (f"{n_layers}-layer DKN", None, None) for n_layers in plan.n_layers
+    ]
+    for n_landmarks in plan.n_landmarks:
+        models.append((MAP_MODELS[None], n_landmarks, None))
+        models += [(MAP_MODELS["landmarks"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
+    for model, n_s, n_tuned in models:
+        runs = computed.runs(TABLE, **{"model": model, "S": n_s, "S'": n_tuned})
+        theirs = paper.discrimination_row("imageclef", model, n_s, n_tuned)
+        entries = tuple(
+            Entry(tuple(run[head][measure] for run in runs), theirs.get(measure), "higher", 2)
+            for head in HEADS
+            for measure in MEASURES
+        )
+        of_map = "".join(f", {name} = {size:,}" for name, size in (("S", n_s), ("S'", n_tuned)) if size is not None)
+        rows.append(Row(f"{model}{of_map}", entries))
+    return Table(
+        "Discrimination on ImageCLEF",
+        "One half of the development pictures for training, the other for testing; MF over samples, MF over concepts "
+        f"and MAP over samples in percent. {over_seeds(plan.seeds)}. S = 1,000 is the whole "
+        "development set, test pictures without their concepts included. Thresholds are learned on out-of-fold scores.",
+        tuple((title, len(MEASURES)) for title in HEADS.values()),
+        MEASURES * len(HEADS),
+        tuple(rows),
+    )
+
+
+def _cell(laboratory: Laboratory, network: NetworkSpec, of_map: MapSpec | None) -> Cell:
+    pictures = laboratory.collection
+
+    def compute() -> Figures:
+        if of_map is None:
+            scores = hinge_on_kernel(laboratory.gram(network), pictures.labels)
+        else:
+            scores = squared_hinge_on_map(laboratory.map(of_map).phi, pictures.labels)
+        return judged(scores, pictures, network.seed)
+
+    settings = {
+        "model": f"{network.n_layers}-layer DKN" if of_map is None else MAP_MODELS[of_map.tuning],
+        "features": "ImageCLEF",
+        "S": None if of_map is None else of_map.n_landmarks,
+        "S'": None if of_map is None else of_map.n_tuning,
+        "seed": network.seed,
+        "data": laboratory.fingerprint,
+    }
+    made_from = (laboratory.fingerprint, network) if of_map is None else (laboratory.fingerprint, network, of_map)
+    return Cell(TABLE, VERSION, settings, compute, made_from)
+
+
+def judged(scores: Scores, pictures: Collection, seed: int) -> Figures:
+    """The measures of both ways to decide; MAP goes by scores alone, and is the same."""
+    truth = pictures.labels[pictures.test]
+    margins = scores(pictures.train, pictures.test)
+    ranking = mean_average_precision(margins, truth, over="samples")
+
+    def measures(chosen: np.ndarray) -> Figures:
+        return {"MF-S": mf_samples(chosen, truth), "MF-C": mf_concepts(chosen, truth), "MAP": ranking}
+
+    learned = Threshold.learn(*scores_of_unseen(scores, pictures, seed))
+    return {"paper": measures(Threshold().decide(margins)), "ours": measures(learned.decide(margins))}

@@ -1,0 +1,221 @@
+"""A deep kernel network as a value: call it on two sets of samples and get kernel values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gramless.engine import (
+    Evaluator,
+    Plan,
+    Precision,
+    compute_budget,
+    finite,
+    kernel_matrix,
+    make_evaluator,
+    make_plan,
+    network_values,
+    on_view,
+)
+from gramless.errors import DataError
+from gramless.kernels import Custom, Distance
+from gramless.network import Layer, Network, ViewKernel, unit_values
+from gramless.network.activations import Exp
+from gramless.support.budget import require, resolve_budget, row_blocks
+from gramless.support.constraints import DEVICE
+from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
+
+DIAGONAL_BLOCK_BYTES = 64 << 20
+DEVICES = re.compile("auto|cpu|cuda(:[0-9]+)?")
+PRECISIONS = tuple(precision.value for precision in Precision)
+
+
+def choose_device(device: str, X: Views | None) -> torch.device:
+    """Where to compute: as told, or where the caller's tensors are, or on the GPU if there is one."""
+    if device == "auto":
+        if X is not None and X.torch_device is not None:
+            return X.torch_device
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if not DEVICE.is_satisfied_by(device):
+        raise ValueError(f"device={device!r}: give {DEVICE}.")
+    found, n_gpus = torch.device(device), torch.cuda.device_count()
+    if found.type == "cuda" and (found.index or 0) >= n_gpus:
+        raise ValueError(
+            f"device={device!r}, but PyTorch finds {n_gpus or 'no'} CUDA device{'s' if n_gpus > 1 else ''} here. Give "
+            "'cpu', or 'auto' for a GPU where there is one."
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class DeepKernel:
+    """kappa(x, z) = scale g_L(W_L ... g_2(W_2 k(x, z))) over elementary kernels k: an immutable value.
+
+    `kappa(X, Z)` takes Views, anything that Views takes, or one array with all views side by side, so that
+    `SVC(kernel=kappa)` works. Arrays give arrays and tensors give tensors. Kernel values are computed tile by tile
+    within the memory budget, in float64 if any view needs it and in float32 otherwise.
+    """
+
+    inputs: tuple[ViewKernel, ...]
+    layers: tuple[Layer, ...]
+    layout: Layout
+    scale: float = 1.0
+    device: str = "auto"
+    memory_budget: int | str | None = None
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        widths = [len(self.inputs), *(layer.n_units for layer in self.layers)]
+        needed = [layer.n_inputs for layer in self.layers]
+        if not self.layers or widths[:-1] != needed or widths[-1] != 1:
+            raise DataError(
+                f"layers do not fit together: {widths[0]} kernels, then layers with {needed} inputs and "
+                f"{widths[1:]} units. Each layer takes what the one before gives, and the last has one unit."
+            )
+        unknown = [entry.view for entry in self.inputs if entry.view not in self.layout]
+        if unknown or min(self.layout.values()) < 1:
+            raise DataError(f"kernels are on views of at least one column; {unknown or self.layout} are none.")
+        for entry in self.inputs:
+            if isinstance(entry.kernel, Distance) and entry.kernel.centre is not None:
+                n_features, width = len(entry.kernel.centre), self.layout[entry.view]
+                if n_features != width:
+                    raise DataError(f"a distance kernel of {n_features} features is on view {entry.view!r} of {width}.")
+        if not 0.0 < self.scale < float("inf"):
+            raise DataError(f"the scale of a kernel must be positive and finite, got {self.scale}.")
+        if not DEVICES.fullmatch(self.device):
+            raise ValueError(f"device={self.device!r}: give 'auto', 'cpu' or 'cuda'.")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision={self.precision!r}: give one of {', '.join(map(repr, PRECISIONS))}.")
+        resolve_budget(self.memory_budget)  # refuses what is none
+        conditional = [entry for entry in self.inputs if entry.kernel.conditional]
+        first = self.layers[0].activation
+        if conditional and not isinstance(first, Exp):
+            raise DataError(
+                f"the {conditional[0].kernel.name} kernel on view {conditional[0].view!r} is only conditionally "
+                f"p.s.d.: sums of it become a kernel under exp (Schoenberg's theorem), not under {first.name}. Use "
+                "exp as the activation of the first layer: hidden=() with output_activation='exp', or "
+                "activation='exp'; or leave that kernel out."
+            )
+
+    @property
+    def network(self) -> Network:
+        """What of the kernel the engine evaluates."""
+        return Network(self.inputs, self.layers, self.scale)
+
+    def __deepcopy__(self, memo: dict) -> DeepKernel:
+        return self  # immutable; what was learned survives scikit-learn's clone
+
+    def __call__(self, X: Any, Z: Any = None) -> Any:
+        """Kernel values (n, m); those of X with itself if Z is not given.
+
+        Two single samples, 1-D arrays with all views side by side, give one number: scikit-learn's Nystroem, KernelPCA
+        and KernelRidge call a kernel so, pair by pair.
+        """
+        if getattr(X, "ndim", None) == 1 and getattr(Z, "ndim", None) == 1:
+            return self(X[None, :], Z[None, :])[0, 0]
+        X = self.views(X)
+        Z = X if Z is None else self.views(Z)
+        values = self.tensor(X, Z)
+        return values.numpy() if X.torch_device is None else values
+
+    def diagonal(self, X: Any) -> Any:
+        """kappa(x, x) of every sample: (n,)."""
+        X = self.views(X)
+        values = self.diagonal_tensor(X)
+        return values.numpy() if X.torch_device is None else values
+
+    def views(self, X: Any) -> Views:
+        """X as the views that this kernel knows; one array is cut at the widths of the views."""
+        if not is_multiview(X):
+            columns = side_by_side(self.layout)
+            X = Views({"all views side by side": X}).match({"all views side by side": sum(self.layout.values())})
+            X = Views(X["all views side by side"], columns)
+        elif not isinstance(X, Views):
+            X = Views(X)
+        return X.match(self.layout)
+
+    def check_samples(self, X: Views) -> None:
+        """Refuse samples that have other views, or that the elementary kernels are not defined for."""
+        check_layout(X.layout, self.layout)
+        for entry in self.inputs:
+            if not isinstance(entry.kernel, Custom):  # defined for all that its author wants
+                on_view(entry, entry.kernel.diagonal, X.tensor(entry.view, X.dtype, X.torch_device or "cpu"))
+
+    def tensor(self, X: Views, Z: Views, dtype: torch.dtype | None = None) -> Tensor:
+        """Kernel values (n, m) of matched views, where the caller's data lies."""
+        dtype = dtype or torch.promote_types(X.dtype, Z.dtype)
+        require(
+            len(X) * len(Z) * dtype.itemsize,
+            resolve_budget(self.memory_budget),
+            what=f"the {len(X):,} x {len(Z):,} kernel matrix itself",
+            remedy="Compile the kernel into a map (DeepMapNetwork), ask for fewer samples, or raise memory_budget.",
+        )
+        device = self.compute_device(X)
+        plan = self.plan(len(X), len(Z), dtype, device, symmetric=X is Z, streamed=X.torch_device != device)
+        return finite(kernel_matrix(plan, X, Z, lambda tile: self.evaluator(tile, dtype, device), dtype, device))
+
+    def diagonal_tensor(self, X: Views, dtype: torch.dtype | None = None) -> Tensor:
+        """kappa(x, x) of matched views: (n,)."""
+        dtype = dtype or X.dtype
+        device = self.compute_device(X)
+        output = torch.empty(len(X), dtype=dtype, device=X.torch_device or "cpu")
+        per_row = dtype.itemsize * (2 * X.shape[1] + 4 * len(self.inputs))
+        for rows in row_blocks(len(X), per_row, min(resolve_budget(self.memory_budget) // 2, DIAGONAL_BLOCK_BYTES)):
+            block = X[rows]
+            values = [on_view(q, q.kernel.diagonal, block.tensor(q.view, dtype, device)) for q in self.inputs]
+            output[rows] = self.scale * network_values(self.layers, torch.stack(values))
+        return finite(output)
+
+    def elementary(self, X: Views, Z: Views, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """All elementary kernels between two small sets: (n_kernels, n, m)."""
+        return self.evaluator(Z, dtype, device).elementary(X)
+
+    def unit_values(self, X: Any, Z: Any) -> list[Tensor]:
+        """The values of every unit of every layer, (n_units, n, m) each: for looking inside on small data."""
+        X, Z = self.views(X), self.views(Z)
+        dtype = torch.promote_types(X.dtype, Z.dtype)
+        found = unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
+        return [finite(units).to(X.torch_device or "cpu") for units in found]
+
+    def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
+        """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""
+        device = choose_device(self.device, None)
+        symmetric = n_columns is None
+        return self.plan(n_rows, n_columns or n_rows, torch.float32, device, symmetric=symmetric)
+
+    def evaluator(self, Z: Views, dtype: torch.dtype, device: torch.device) -> Evaluator:
+        """Values between any samples and these, which are prepared once."""
+        return make_evaluator(self.network, Z, dtype, device, Precision.of(self.precision, device))
+
+    def plan(
+        self,
+        n_rows: int,
+        n_columns: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        *,
+        n_components: int | None = None,
+        symmetric: bool = False,
+        streamed: bool = False,
+    ) -> Plan:
+        """How the engine computes n_rows x n_columns values, and their projection to n_components."""
+        return make_plan(
+            self.network,
+            self.layout,
+            n_rows,
+            n_columns,
+            dtype,
+            device,
+            compute_budget(self.memory_budget, device),
+            precision=Precision.of(self.precision, device),
+            n_components=n_components,
+            symmetric=symmetric,
+            streamed=streamed,
+        )
+
+    def compute_device(self, X: Views) -> torch.device:
+        return choose_device(self.device, X)

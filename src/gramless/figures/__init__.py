@@ -1,0 +1,1 @@
+"""What a learned kernel looks at, as tables and as pictures."""

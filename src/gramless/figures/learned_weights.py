@@ -1,0 +1,116 @@
+"""Which views and kernels carry a deep kernel network: a number for each, and a table of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from gramless.deep_kernel import DeepKernel
+from gramless.errors import DataError
+from gramless.kernels import NAMED, Kernel
+
+N_POINTS = 64  # of Gauss and Legendre's rule: exact but for rounding where activations are smooth
+
+
+@dataclass(frozen=True, eq=False)
+class ShareTable:
+    """Shares (n_views, n_kernels) that sum to 1: NaN where a view has no such kernel, a sum where it has several."""
+
+    views: tuple[str, ...]
+    kernels: tuple[str, ...]
+    shares: np.ndarray
+
+    @property
+    def of_views(self) -> np.ndarray:
+        return np.nansum(self.shares, axis=1)
+
+    @property
+    def of_kernels(self) -> np.ndarray:
+        return np.nansum(self.shares, axis=0)
+
+
+def input_shares(kernel: DeepKernel) -> np.ndarray:
+    """The share of each elementary kernel in the network's output: (n_inputs,), summing to 1.
+
+    Between two samples that are nothing alike all elementary kernels are 0, between a sample and itself they are 1
+    (normalised kernels are; others are taken to have that scale; distances are -1 on average, and 0). On the straight
+    way from the one to the other the output grows, and this growth is the sum of what every input adds: the integral
+    of d output / d input. These are the integrated gradients of Sundararajan, Taly and Yan (2017). In a network without
+    activations they are the products of the weights from input to output; in others each unit counts by its slope, so
+    that a tanh that is saturated counts little whatever its weights.
+    """
+    positions, lengths = np.polynomial.legendre.leggauss(N_POINTS)
+    way = torch.from_numpy((positions + 1) / 2)
+    unlike = torch.tensor([-1.0 if entry.kernel.conditional else 0.0 for entry in kernel.inputs], dtype=way.dtype)
+    values = (unlike[:, None] + way).requires_grad_()  # (n_inputs, n_points)
+    with torch.enable_grad():
+        output = values
+        for layer in kernel.layers:
+            output = layer.activation(layer.weights @ output)
+    (slopes,) = torch.autograd.grad(output.sum(), values)
+    added = slopes.numpy() @ (lengths / 2)
+    total = added.sum()
+    if not (np.isfinite(total) and total > 0):
+        raise DataError(
+            f"the output of this network changes by {total:g} when all its kernels grow from 0 to 1, so they have no "
+            "shares in it. Look at its weights: all of them are zero, or its activations do not grow."
+        )
+    return added / total
+
+
+def shares_by(kernel: DeepKernel) -> ShareTable:
+    """The shares as a table of views by kernels, both in the order of the network's inputs."""
+    sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for entry, share in zip(kernel.inputs, input_shares(kernel).tolist(), strict=True):
+        sums[entry.view, kernel_name(entry.kernel)] += share
+    views = tuple(dict.fromkeys(view for view, _ in sums))
+    kernels = tuple(dict.fromkeys(name for _, name in sums))
+    shares = np.array([[sums.get((view, name), np.nan) for name in kernels] for view in views])
+    return ShareTable(views, kernels, shares)
+
+
+def kernel_name(kernel: Kernel) -> str:
+    """The name by which people ask for a kernel: its order or degree counts, its scale does not."""
+    parameters = {name: getattr(kernel, name) for name in ("degree", "order") if hasattr(kernel, name)}
+    if not parameters:
+        return kernel.name
+    for name, named in NAMED.items():
+        if type(named) is type(kernel) and all(getattr(named, key) == value for key, value in parameters.items()):
+            return name
+    return " ".join([kernel.name, *map(str, parameters.values())])
+
+
+def weights_table(kernel: DeepKernel) -> Table:
+    """The shares in percent for the terminal: views with the largest share first, and the sums of rows and columns."""
+    found = shares_by(kernel)
+    table = Table(
+        title="Share of views and kernels in the learned kernel, %",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_footer=True,
+    )
+    table.add_column("view", "all", overflow="fold")
+    for name, share in zip(found.kernels, found.of_kernels, strict=True):
+        table.add_column(Text(heading(name)), percent(share), justify="right", overflow="fold")
+    table.add_column("all", percent(1.0), justify="right", style="bold")
+    for row in np.argsort(-found.of_views, kind="stable"):
+        table.add_row(Text(found.views[row]), *map(percent, found.shares[row]), percent(found.of_views[row]))
+    return table
+
+
+def heading(name: str) -> str:
+    """Of a narrow column: a long name has hyphens, and is broken after them."""
+    return name.replace("-", "-\n")
+
+
+def percent(share: float) -> str:
+    """Nothing where there is no share."""
+    return "" if np.isnan(share) else f"{100 * share:.1f}"

@@ -1,0 +1,117 @@
+"""Building the layered DMN greedily, layer by layer, from a DKN and landmarks (Proposition 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from gramless.deep_kernel import DeepKernel
+from gramless.maps.explicit import ExplicitMap, MapRecipe, Projection, project, refuse_conditional, warn_if_clipped
+from gramless.maps.layered import LayeredMap
+from gramless.maps.sublayers import Concatenate, MapLayer, Project, Respond
+from gramless.network import Layer
+from gramless.support.budget import require, resolve_budget
+from gramless.support.progress import ProgressBar
+from gramless.views import Views
+
+ViewBounds = Callable[[str], tuple[Tensor, Tensor]]
+"""Finds the smallest and largest value of every feature of a view, over all training samples."""
+
+
+def build_layered(
+    kernel: DeepKernel,
+    landmarks: Views,
+    recipes: Sequence[MapRecipe],
+    n_components: Sequence[int | None],
+    dtype: torch.dtype,
+    generator: torch.Generator,
+    bounds: ViewBounds | None = None,
+) -> LayeredMap:
+    """The initial DMN.
+
+    `recipes` makes the input map of each elementary kernel; `n_components` is the number of eigenvectors kept in
+    each layer, None for all. A layer's Gram matrices are those of the network itself, g(<phi^c(x_i), phi^c(x_j)>):
+    the DKN's own as long as nothing was truncated or quantised before (Proposition 2), and otherwise the ones that
+    the layer really has to reproduce.
+    """
+    refuse_conditional((entry.kernel for entry in kernel.inputs), "the layered map")
+    budget = resolve_budget(kernel.memory_budget)
+    n_landmarks, widest = len(landmarks), max(layer.n_inputs + 2 * layer.n_units for layer in kernel.layers)
+    require(
+        8.0 * n_landmarks**2 * widest,
+        budget,
+        what=f"the layered map of a network with up to {widest} units on {n_landmarks:,} landmarks",
+        remedy="Use evaluation='collapsed', fewer landmarks, or raise memory_budget.",
+    )
+    device = kernel.compute_device(landmarks)
+    input_maps = fit_input_maps(kernel, landmarks, recipes, generator, budget, bounds, dtype)
+    maps: list = [
+        input_map.compress(landmarks.tensor(entry.view, torch.float64, device))
+        for entry, input_map in zip(kernel.inputs, input_maps, strict=True)
+    ]
+    layers: list[MapLayer] = []
+    projections: list[list[Projection]] = []
+    with ProgressBar("eigendecompositions", sum(layer.n_units for layer in kernel.layers)) as progress:
+        for layer, kept in zip(kernel.layers, n_components, strict=True):
+            built = build_layer(layer, kernel.scale if layer is kernel.layers[-1] else 1.0, maps, kept, dtype, progress)
+            layers.append(built[0])
+            projections.append(built[1])
+            maps = [projection.landmark_map for projection in built[1]]
+    worst = max((projection for units in projections for projection in units), key=lambda p: p.clipped_mass)
+    warn_if_clipped(worst, "a unit's kernel on the landmarks")
+    masses = [[projection.clipped_mass for projection in units] for units in projections]
+    norms = [[projection.clipped_norm for projection in units] for units in projections]
+    return LayeredMap(kernel, input_maps, layers, masses, norms, dtype).to(dtype)
+
+
+def build_layer(
+    layer: Layer, gain: float, maps: Sequence, kept: int | None, dtype: torch.dtype, progress: ProgressBar
+) -> tuple[MapLayer, list[Projection]]:
+    """The three sub-layers of one layer, from the landmarks' maps at the layer before.
+
+    The kernel is gain times the activation's responses r, its map gain r U with U from the Gram matrix gain r(S, S).
+    """
+    weights = layer.weights.to(device=_device_of(maps))
+    concatenate = Concatenate(weights.sqrt())
+    respond = Respond(maps, layer.activation)
+    grams = respond(concatenate(maps))  # (n_units, N, N)
+    projections = []
+    for gram in grams:
+        projections.append(project(gain * gram, kept, dtype))
+        progress.advance()
+    matrices = [projection.matrix * gain for projection in projections]
+    return MapLayer(concatenate, respond, Project(matrices)), projections
+
+
+def fit_input_maps(
+    kernel: DeepKernel,
+    landmarks: Views,
+    recipes: Sequence[MapRecipe],
+    generator: torch.Generator,
+    budget: int,
+    bounds: ViewBounds | None,
+    dtype: torch.dtype,
+) -> list[ExplicitMap]:
+    maps = []
+    for entry, recipe in zip(kernel.inputs, recipes, strict=True):
+        points = landmarks.tensor(entry.view, dtype, kernel.compute_device(landmarks))
+        of_view = partial(bounds, entry.view) if bounds is not None else None
+        maps.append(recipe.fit(entry.kernel, points, generator, budget, of_view))
+    return maps
+
+
+def clipped_mass(kernel: DeepKernel, landmarks: Views) -> list[list[float]]:
+    """Per layer and unit of a DKN, the negative share of the spectrum of its landmark Gram matrix.
+
+    What the layered DMN has to clip; 0 everywhere when all activations keep p.s.d.
+    """
+    grams = kernel.unit_values(landmarks.dense(torch.float64), landmarks.dense(torch.float64))
+    return [[project(gram, None, torch.float64).clipped_mass for gram in units] for units in grams]
+
+
+def _device_of(maps: Sequence) -> torch.device:
+    first = maps[0]
+    return first.device if isinstance(first, Tensor) else first.codes.device

@@ -1,0 +1,92 @@
+"""The collapsed DMN: kappa(x, S) U, the whole initial network in one projection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gramless.deep_kernel import DeepKernel
+from gramless.engine import Plan, RowSink, finite, response_blocks
+from gramless.maps.explicit import Projection, project, warn_if_clipped
+from gramless.support.budget import require, resolve_budget
+from gramless.support.checks import check_array
+from gramless.support.progress import ProgressBar
+from gramless.views import Views
+
+BYTES_PER_PAIR = 4 * 8  # of landmarks, while a map is compiled: the Gram matrix and its eigendecomposition
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedMap:
+    """phi(x) = kappa(x, S) U.
+
+    With the same landmarks at every layer and nothing truncated, <phi_p(x), phi_p(x_i)> = kappa_p(x, x_i) for every
+    unit p, every sample x and every landmark x_i: a row of the Gram matrix times its pseudo-inverse times a column
+    of it. The projections of hidden layers then cancel against the next layer's anchors, and the layered network
+    equals this map. Where a hidden Gram matrix is indefinite they differ by what was clipped there; this map clips
+    nothing but the output's spectrum, and is the closer of the two to the DKN.
+
+    Per sample: n_kernels N kernel values, n_units n_kernels N multiply-adds, N n_components for the projection.
+    """
+
+    kernel: DeepKernel
+    landmarks: Views
+    projection: Projection
+    dtype: torch.dtype
+
+    def __post_init__(self) -> None:
+        check_array("the projection of a map", self.projection.matrix, (len(self.landmarks), None))
+        self.kernel.check_samples(self.landmarks)
+
+    @property
+    def n_components(self) -> int:
+        return self.projection.matrix.shape[1]
+
+    @property
+    def clipped_mass(self) -> list[list[float]]:
+        """Per layer and unit, the share of the spectrum that was clipped; here of the output alone."""
+        return [[self.projection.clipped_mass]]
+
+    def responses(self, X: Views) -> Tensor:
+        """kappa(x, S): (n, N)."""
+        return self.kernel.tensor(X, self.landmarks, self.dtype)
+
+    def transform(self, X: Views) -> Tensor:
+        """phi(x): (n, n_components), where the caller's data lies."""
+        place, device = X.torch_device or torch.device("cpu"), self.kernel.compute_device(X)
+        output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
+        matrix = self.projection.matrix.to(device=device, dtype=self.dtype)
+        plan, sink = self.plan(len(X), device, streamed=place != device), RowSink(output)
+        with ProgressBar("deep map", len(X)) as progress:
+            for rows, responses in response_blocks(
+                plan, X, self.landmarks, lambda z: self.kernel.evaluator(z, self.dtype, device), self.dtype, device
+            ):
+                if place == device:
+                    torch.mm(responses, matrix, out=output[rows])
+                else:
+                    sink.put(rows, responses @ matrix)
+                progress.advance(rows.stop - rows.start)
+            sink.flush()
+        return finite(output)
+
+    def plan(self, n_samples: int, device: torch.device, *, streamed: bool = False) -> Plan:
+        """How so many samples are transformed."""
+        return self.kernel.plan(
+            n_samples, len(self.landmarks), self.dtype, device, n_components=self.n_components, streamed=streamed
+        )
+
+
+def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dtype: torch.dtype) -> CollapsedMap:
+    """Compile a DKN on landmarks: one N x N Gram matrix in the type of the map, its eigendecomposition in float64."""
+    n_landmarks = len(landmarks)
+    require(
+        BYTES_PER_PAIR * n_landmarks**2,
+        resolve_budget(kernel.memory_budget),
+        what=f"the eigendecomposition of {n_landmarks:,} landmarks",
+        remedy="Use fewer landmarks, or raise memory_budget.",
+    )
+    projection = project(kernel.tensor(landmarks, landmarks, dtype), n_components, dtype)
+    warn_if_clipped(projection, "the deep kernel on the landmarks")
+    return CollapsedMap(kernel, landmarks, projection, dtype)

@@ -1,0 +1,22 @@
+"""Fine-tuning a collapsed map so that it stays true away from its landmarks: they move. And the paper's Algorithm 1."""
+
+from collections.abc import Callable
+
+from gramless.maps.tuning.algorithm1 import tune_algorithm1
+from gramless.maps.tuning.landmark_descent import move_landmarks
+from gramless.maps.tuning.representer_map import RepresenterMap
+from gramless.maps.tuning.result import TuningResult
+from gramless.maps.tuning.supervised_finish import FinishedMap, finish_with_labels
+
+TUNERS: dict[str, Callable[..., TuningResult]] = {"landmarks": move_landmarks, "algorithm1": tune_algorithm1}
+"""Ways of tuning by name: functions of a CollapsedMap, Views and a torch.Generator."""
+
+__all__ = [
+    "TUNERS",
+    "FinishedMap",
+    "RepresenterMap",
+    "TuningResult",
+    "finish_with_labels",
+    "move_landmarks",
+    "tune_algorithm1",
+]

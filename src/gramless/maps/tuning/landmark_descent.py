@@ -1,0 +1,105 @@
+"""Moving the landmarks so that the map between other samples comes closer to the kernel. No labels.
+
+What a map can say is the span of its landmarks' features, and nothing makes samples the best points to span it by: as
+in sparse Gaussian processes, whose inducing points are optimised, the rows Z of the landmarks are parameters. What is
+lowered, over the pairs of a random batch of b samples and through kappa(x, Z) and kappa(Z, Z) alike, is the mean of
+
+    (<phi(x), phi(x')> - kappa(x, x'))^2 / kappa(x, x'),
+
+between an absolute error, which the nearest samples rule, and a relative one, which the farthest do. Relative errors of
+held-out samples decide which landmarks are kept.
+
+A step costs (b + N) N kernel values forward and back, b^2 values of the kernel itself, and N^3 / 3 + 2 b N^2 operations
+in float64; memory does not depend on how many samples there are to tune on.
+"""
+
+from __future__ import annotations
+
+from math import cos, isqrt, pi
+
+import torch
+from torch import Tensor
+
+from gramless.maps import CollapsedMap
+from gramless.maps.tuning.moving_map import MovingMap
+from gramless.maps.tuning.pairs import fresh_rows, hold_out
+from gramless.maps.tuning.relative_error import held_out_error
+from gramless.maps.tuning.result import BestSoFar, TuningResult
+from gramless.support.progress import ProgressBar
+from gramless.views import Views
+
+STEPS = 200
+BATCH = 256
+STEP_SIZE = 0.1  # of the spread of a column, at the beginning
+CHECK_EVERY = 50
+SETTLE_EVERY = 10
+PAIR_BYTES = 32  # per pair of a batch: the kernel's value, in both types, the map's, and their difference
+SMALLEST_VALUE = 1e-3  # of the mean kernel value: what a smaller one is divided by
+
+
+def move_landmarks(
+    deep_map: CollapsedMap, X: Views, generator: torch.Generator, *, n_steps: int | None = None
+) -> TuningResult:
+    """The map with its landmarks moved, judged by held-out samples; Ctrl-C keeps the best so far."""
+    kernel, n_steps = deep_map.kernel, STEPS if n_steps is None else n_steps
+    X = kernel.views(X)
+    split = hold_out(fresh_rows(X, deep_map.landmarks, deep_map.dtype), generator)
+    moving = MovingMap.of(deep_map, kernel.compute_device(X), with_weights=False)
+    affordable = max(2, isqrt(moving.room // PAIR_BYTES))
+    held_out, samples = X[split.held_out[:affordable]], moving.near(X)
+    gram = kernel.tensor(held_out, held_out, torch.float32).to(moving.log_weights[0].device)
+    rows = moving.blocks_of(held_out)
+
+    def error() -> float:
+        with torch.no_grad():
+            return held_out_error(moving.features(rows, moving.placed()).float(), gram)
+
+    before = held_out_error(deep_map.transform(held_out).to(gram), gram)
+    best, chosen = BestSoFar(before), None
+    if best.offer(error(), 0):
+        chosen = moving.state()
+    optimizer = torch.optim.Adam(moving.landmarks.parameters)
+    with ProgressBar("moving landmarks", n_steps) as progress:
+        try:
+            for step in range(n_steps):
+                drawn = torch.randperm(len(split.train), generator=generator)[: min(BATCH, affordable)]
+                batch = samples[split.train[drawn]]
+                values = kernel.tensor(batch, batch, torch.float32).to(gram.device)
+                phi = moving.features(moving.blocks_of(batch), moving.placed())
+                if not phi.requires_grad:  # a constant activation: the kernel does not depend on where landmarks are
+                    break
+                optimizer.zero_grad()
+                phi.backward(map_slopes(phi.detach(), values.double()))
+                moving.landmarks.mend_slopes_()
+                optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / n_steps)) / 2
+                optimizer.step()
+                moving.landmarks.clip_()
+                progress.advance()
+                done = step + 1
+                if done % SETTLE_EVERY == 0:
+                    moving.settle_deflation_()
+                checked = done % CHECK_EVERY == 0 or done == n_steps
+                if checked and best.offer(error(), done - best.curve[-1][0]):
+                    chosen = moving.state()
+        except KeyboardInterrupt:
+            if chosen is None:
+                raise
+    if chosen is None:
+        return TuningResult(deep_map, before, before, best.curve, len(split))
+    moving.restore_(chosen)
+    tuned = moving.compiled(deep_map)
+    after = held_out_error(tuned.transform(held_out).to(gram), gram)  # as it is returned: rounding breaks no promise
+    if not after < before:
+        return TuningResult(deep_map, before, before, best.curve, len(split))
+    return TuningResult(tuned, before, after, best.curve, len(split))
+
+
+def map_slopes(phi: Tensor, values: Tensor) -> Tensor:
+    """The gradient of the mean over pairs of different samples of (a - k)^2 / |k|, a = <phi, phi'>: (n, N).
+
+    4 S phi / (n (n - 1)) with S = (a - k) / |k| off the diagonal, 0 on it.
+    """
+    size = values.abs()
+    slopes = (phi @ phi.T).sub_(values).div_(size.clamp_min(SMALLEST_VALUE * size.mean())).fill_diagonal_(0.0)
+    n = len(phi)
+    return (slopes @ phi).mul_(4.0 / max(1, n * (n - 1)))

@@ -1,0 +1,163 @@
+"""A map whose landmarks, and weights if asked, are parameters.
+
+    phi(x) = L^-1 kappa(Z, x),   L L' = kappa(Z, Z) - d I.
+
+d is a part of the smallest eigenvalue, found anew as the landmarks move: each landmark has a share of the kernel to
+itself, which no other sample ever shows, and inverted along with the rest it makes the map too small on other samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gramless.deep_kernel import DeepKernel
+from gramless.engine import RootedBlock, SampleBlock, differentiable_block, differentiable_values
+from gramless.maps import CollapsedMap
+from gramless.maps.explicit import project
+from gramless.maps.tuning.movable import MovableLandmarks
+from gramless.network import Layer
+from gramless.support.budget import require, resolve_budget
+from gramless.views import Views
+
+DEFLATED_SHARE = 0.9  # of the smallest eigenvalue
+SMALLEST_JITTER = 1e-6  # of the mean diagonal
+ROOM_SHARE = 4  # of the memory budget, for what gradients keep
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The landmarks of one moment: as columns of kernel values, and L in float64 (N, N)."""
+
+    blocks: dict[str, RootedBlock]
+    factor: Tensor
+
+
+@dataclass(eq=False)
+class MovingMap:
+    """The parameters of a map, on the device where it computes."""
+
+    kernel: DeepKernel
+    landmarks: MovableLandmarks
+    log_weights: list[Tensor]
+    deflation: float
+    room: int
+
+    @classmethod
+    def of(cls, deep_map: CollapsedMap, device: torch.device, *, with_weights: bool) -> MovingMap:
+        kernel, n_landmarks = deep_map.kernel, len(deep_map.landmarks)
+        budget = resolve_budget(kernel.memory_budget)
+        rows = 4 * sum(kernel.layout[view] for view in kernel.network.views)
+        require(
+            n_landmarks * (6 * rows + 8 * 6 * n_landmarks),  # the rows, their gradient, Adam's moments, the best yet
+            budget // 2,
+            what=f"moving {n_landmarks:,} landmarks of {rows // 4:,} numbers",
+            remedy="Use fewer landmarks, leave them where they are (tuning=None), or raise memory_budget.",
+        )
+        logarithms = [layer.weights.log().to(device, torch.float32) for layer in kernel.layers]
+        made = cls(
+            kernel,
+            MovableLandmarks.of(kernel.network, deep_map.landmarks, device),
+            [weight.requires_grad_(with_weights) for weight in logarithms],
+            0.0,
+            budget // ROOM_SHARE,
+        )
+        made.settle_deflation_()
+        return made
+
+    @torch.no_grad()
+    def settle_deflation_(self) -> None:
+        """d anew, by where the landmarks are now: two that start almost alike let it be next to nothing, and part."""
+        gram = self._gram(self.landmarks.blocks())
+        if gram.isfinite().all():
+            smallest, jitter = torch.linalg.eigvalsh(gram).min().item(), _jitter(gram)
+            self.deflation = DEFLATED_SHARE * smallest if smallest > jitter else -jitter
+
+    def placed(self) -> Placed:
+        """The landmarks as they are now. Where they have moved so that d is too much, d is halved."""
+        blocks = self.landmarks.blocks()
+        return Placed(blocks, self._factor(self._gram(blocks)))
+
+    def _factor(self, gram: Tensor) -> Tensor:
+        """L; NaN where the kernel overflows, so that nothing that is judged by it looks good."""
+        identity = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+        if not gram.isfinite().all():
+            return torch.full_like(gram, torch.nan)
+        jitter = _jitter(gram.detach())
+        while True:
+            factor, failed = torch.linalg.cholesky_ex(gram - self.deflation * identity)
+            if not failed.item():
+                return factor
+            self.deflation = self.deflation / 2 if self.deflation > jitter else min(-jitter, 2 * self.deflation)
+
+    def features(self, rows: dict[str, SampleBlock], placed: Placed) -> Tensor:
+        """phi(x) in float64: (n, N)."""
+        responses = self._values(rows, placed.blocks).double()
+        return torch.linalg.solve_triangular(placed.factor, responses.T, upper=False).T
+
+    def blocks_of(self, X: Views) -> dict[str, SampleBlock]:
+        """The rows of samples as kernels look at them, which is kept once it is known."""
+        views = self.landmarks.views
+        return {view: differentiable_block(x, views[view].centre) for view, x in self.rows_of(X).items()}
+
+    def rows_of(self, X: Views) -> dict[str, Tensor]:
+        """The rows of samples, dense, on the device."""
+        device, width = self.log_weights[0].device, sum(X.layout[view] for view in self.landmarks.views)
+        require(
+            4 * len(X) * width,
+            self.room,
+            what=f"{len(X):,} samples of {width:,} numbers, dense, for moving landmarks",
+            remedy="Use views with fewer columns, leave landmarks alone (tuning=None), or raise memory_budget.",
+        )
+        return {view: X.tensor(view, torch.float32, device) for view in self.landmarks.views}
+
+    def near(self, X: Views) -> Views:
+        """The samples, dense on the device where half of the room holds them all; otherwise as they are."""
+        width = sum(X.layout[view] for view in self.landmarks.views)
+        if 4 * len(X) * width > self.room // 2:
+            return X
+        return X.replaced(self.rows_of(X))
+
+    def state(self) -> list[Tensor]:
+        """A copy of all parameters."""
+        deflation = torch.tensor(self.deflation, dtype=torch.float64)
+        return [*self.landmarks.state(), *(w.detach().clone() for w in self.log_weights), deflation]
+
+    def restore_(self, state: list[Tensor]) -> None:
+        n_views = len(self.landmarks.views)
+        self.landmarks.restore_(state[:n_views])
+        for weight, value in zip(self.log_weights, state[n_views:-1], strict=True):
+            weight.data.copy_(value)
+        self.deflation = state[-1].item()
+
+    def compiled(self, like: CollapsedMap) -> CollapsedMap:
+        """The map as it is now; views that no kernel looks at stay as they are."""
+        place = like.landmarks.torch_device
+        rows = {view: x.to(place or "cpu", like.dtype) for view, x in self.landmarks.rows().items()}
+        moved: dict[str, Any] = {view: x.numpy() if place is None else x for view, x in rows.items()}
+        landmarks = Views({name: moved.get(name, like.landmarks[name]) for name in like.landmarks.names})
+        kernel = self.kernel
+        if self.log_weights[0].requires_grad:
+            layers = zip(kernel.layers, self.log_weights, strict=True)
+            kernel = replace(kernel, layers=tuple(Layer(w.detach().exp(), layer.activation) for layer, w in layers))
+        gram = kernel.tensor(landmarks, landmarks, like.dtype).double()
+        gram.diagonal().sub_(self.deflation)
+        n_components = like.n_components if like.projection.n_truncated else None
+        return replace(like, kernel=kernel, landmarks=landmarks, projection=project(gram, n_components, like.dtype))
+
+    def _gram(self, blocks: dict[str, RootedBlock]) -> Tensor:
+        """kappa(Z, Z) in float64."""
+        gram = self._values(None, blocks).double()
+        return (gram + gram.T) / 2
+
+    def _values(self, rows: dict[str, SampleBlock] | None, columns: dict[str, RootedBlock]) -> Tensor:
+        weights = [logarithm.exp() for logarithm in self.log_weights]
+        return differentiable_values(self.kernel.network, rows, columns, weights, self.room)
+
+
+def _jitter(gram: Tensor) -> float:
+    """float32 knows no smaller eigenvalue."""
+    return SMALLEST_JITTER * gram.diagonal().mean().item()

@@ -1,7 +1,0 @@
-"""`gramless serve`: a page of our own to which people drop pictures, and which shows the model's keywords for them."""
-
-from gramless.page.limits import LIMITS, Limits
-from gramless.page.model import PageModel
-from gramless.page.server import ServeError, serve
-
-__all__ = ["LIMITS", "Limits", "PageModel", "ServeError", "serve"]

@@ -1,0 +1,21 @@
+"""Keywords for pictures: a model of your own keywords, what it answers, and the files that the answers go to."""
+
+from gramless.pictures.annotation.album import Album, Neighbour
+from gramless.pictures.annotation.annotator import Annotator, Answers, Look
+from gramless.pictures.annotation.fitting import FittedAnnotator, fit_annotator
+from gramless.pictures.annotation.judging import Judgement, judge
+from gramless.pictures.annotation.suggestions import Annotation, Suggestion
+
+__all__ = [
+    "Album",
+    "Annotation",
+    "Annotator",
+    "Answers",
+    "FittedAnnotator",
+    "Judgement",
+    "Look",
+    "Neighbour",
+    "Suggestion",
+    "fit_annotator",
+    "judge",
+]

@@ -1,0 +1,92 @@
+"""Annotations as a table for the terminal, and as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from gramless.errors import DataError
+from gramless.pictures.annotation.suggestions import Annotation
+from gramless.support.printable import COMMANDS, printable
+
+SEPARATORS = (";", "|")  # between the keywords of one cell, for whoever reads the file back
+FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width
+
+
+def annotation_table(annotations: Sequence[Annotation]) -> Table:
+    """One row per picture, its keywords with their scores."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("picture", overflow="fold")
+    table.add_column("keywords and scores", overflow="fold")
+    for annotation in annotations:
+        table.add_row(Text(printable(annotation.name)), _scored(annotation))
+    return table
+
+
+def as_csv(annotations: Iterable[Annotation]) -> bytes:
+    """The columns file, keywords and scores, one row per picture: a keyword file that can be learned from.
+
+    Keywords of a picture share a cell, "boat; sea; sky", and so do their scores, in the same order. UTF-8 with a byte
+    order mark, without which Excel guesses another encoding.
+
+    A spreadsheet program takes a cell that starts with = + - or @ for a formula, and would run what a stranger's
+    keyword says. Such a cell starts with a space here, which makes it text; whoever reads keywords strips spaces
+    around them anyway, so they come back as they were. An apostrophe, the other common guard, would stay in them.
+    """
+    annotations = list(annotations)
+    check_csv_keywords(keyword for annotation in annotations for keyword in annotation.keywords)
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, quoting=csv.QUOTE_ALL)  # a ; in a bare name would pass for the delimiter
+    rows.writerow(("file", "keywords", "scores"))
+    for annotation in annotations:
+        scores = (f"{suggestion.score:.4f}" for suggestion in annotation.suggestions)
+        rows.writerow([_as_text(cell) for cell in (annotation.name, "; ".join(annotation.keywords), "; ".join(scores))])
+    return _encoded("\ufeff" + text.getvalue())
+
+
+def check_csv_keywords(keywords: Iterable[str]) -> None:
+    """Refuse keywords that a CSV file cannot hold, because they contain what separates them there."""
+    for keyword in keywords:
+        if any(separator in keyword for separator in SEPARATORS):
+            raise DataError(
+                f"the keyword {keyword!r} contains one of {' '.join(SEPARATORS)}, which separate the keywords in a CSV "
+                "file. Write JSON instead, or rename the keyword."
+            )
+
+
+def as_json(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> bytes:
+    """A list with one entry per picture, {"file": name, "keywords": [{"keyword": ..., "score": ...}, ...]}.
+
+    A picture that could not be read is {"file": name, "error": reason}, after all the others.
+    """
+    entries: list[dict[str, object]] = [
+        {"file": annotation.name, "keywords": [suggestion._asdict() for suggestion in annotation.suggestions]}
+        for annotation in annotations
+    ]
+    entries += [{"file": name, "error": reason} for name, reason in unreadable.items()]
+    text = json.dumps(entries, ensure_ascii=False, allow_nan=False, indent=1)
+    lines = (COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n"))
+    return _encoded("\n".join(lines) + "\n")
+
+
+def _scored(annotation: Annotation) -> Text:
+    text = Text()
+    for suggestion in annotation.suggestions:
+        text.append(", " if text else "").append(printable(suggestion.keyword))
+        text.append(f" {suggestion.score:.2f}", style="dim")
+    return text or Text("none", style="dim")
+
+
+def _as_text(cell: str) -> str:
+    return f" {cell}" if cell[:1] in FORMULA_STARTS else cell
+
+
+def _encoded(text: str) -> bytes:
+    """As UTF-8; what is left of a file name in another encoding as \\udcXX, which JSON reads back."""
+    return text.encode("utf-8", "backslashreplace")

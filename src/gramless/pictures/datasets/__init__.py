@@ -1,0 +1,17 @@
+"""Annotated pictures: your own folders and keyword files, and COREL5k."""
+
+from gramless.pictures.datasets.annotated import AnnotatedPictures, AnnotatedViews, Problem
+from gramless.pictures.datasets.corel5k import is_corel5k, read_corel5k
+from gramless.pictures.datasets.folders import read_annotated
+from gramless.pictures.datasets.picture_files import FoundPictures, find_pictures
+
+__all__ = [
+    "AnnotatedPictures",
+    "AnnotatedViews",
+    "FoundPictures",
+    "Problem",
+    "find_pictures",
+    "is_corel5k",
+    "read_annotated",
+    "read_corel5k",
+]

@@ -1,0 +1,102 @@
+"""Finding picture files in folders: always in the same order, and never round in circles."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gramless.errors import DataError
+from gramless.pictures.datasets.annotated import Problem
+
+SUFFIXES = frozenset(
+    {".apng", ".avif", ".avifs", ".bmp", ".gif", ".png", ".tif", ".tiff", ".webp"}
+    | {".jfif", ".jpe", ".jpeg", ".jpg", ".mpo"}
+    | {".j2c", ".j2k", ".jp2", ".jpc", ".jpf", ".jpx"}
+    | {".pbm", ".pfm", ".pgm", ".pnm", ".ppm"}
+)
+"""Of the formats that `features` reads. Where Pillow lacks one of them, its files are listed as unreadable."""
+OTHER_SUFFIXES = frozenset(
+    {".heic", ".heif", ".hif", ".jxl", ".psd", ".svg", ".tga"}
+    | {".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".pef", ".raf", ".raw", ".rw2", ".srw"}
+)
+"""Pictures too, of telephones and cameras for the most part, but not of those formats."""
+
+
+class FoundPictures(NamedTuple):
+    """Picture files, the names that people are shown, the folders that may not be read, and how many were left out."""
+
+    paths: list[Path]
+    names: list[str]
+    problems: list[Problem]
+
+
+def find_pictures(places: Sequence[Path]) -> FoundPictures:
+    """The pictures at `places`, each a file or a folder that is searched with all its subfolders.
+
+    A file that is named is taken whatever its suffix. In folders, files with one of SUFFIXES are taken, those with one
+    of OTHER_SUFFIXES are counted in the problems, and hidden files and folders are passed over. Links to folders are
+    followed, but every folder is searched once, so circles end. Pictures come in the order of `places`, in a folder by
+    name, each picture once. A picture's name is its path in its folder; where that would call two pictures the same,
+    all are named by their paths as given.
+    """
+    problems: list[Problem] = []
+    found: dict[Path, str] = {}
+    left_out: set[Path] = set()
+    for place in places:
+        if os.path.isdir(place):  # unlike Path.is_dir, False and no error where the way to it may not be searched
+            for path in _search(place, problems):
+                suffix = path.suffix.lower()
+                if suffix in SUFFIXES:
+                    found.setdefault(path, shown_name(path.relative_to(place)))
+                elif suffix in OTHER_SUFFIXES:
+                    left_out.add(path)
+        elif os.path.exists(place):
+            found.setdefault(place, shown_name(Path(place.name)))
+        else:
+            raise DataError(f"there is no file or folder {place}, or it may not be read. Check the path.")
+    names = list(found.values())
+    if len(set(names)) < len(names):
+        names = [shown_name(path) for path in found]
+    return FoundPictures(list(found), names, problems + _counted(left_out - found.keys()))
+
+
+def shown_name(path: Path) -> str:
+    """A path for people: "/" between its parts, composed Unicode (NFC), a replacement for bytes that are no text."""
+    return unicodedata.normalize("NFC", os.fsencode(path.as_posix()).decode("utf-8", "replace"))
+
+
+def _search(top: Path, problems: list[Problem]) -> Iterator[Path]:
+    """Files below `top`: real folders first, then what links lead to and has not been searched yet."""
+    searched: set[tuple[int, int]] = set()
+    starts = [top]
+    while starts:
+        for folder, subfolders, files in os.walk(starts.pop(0), onerror=lambda error: _note(error, problems)):
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in searched:
+                subfolders.clear()
+                continue
+            searched.add((status.st_dev, status.st_ino))
+            inside = [Path(folder, name) for name in sorted(subfolders) if not name.startswith(".")]
+            starts += [path for path in inside if path.is_symlink()]
+            subfolders[:] = [path.name for path in inside if not path.is_symlink()]
+            yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _note(error: OSError, problems: list[Problem]) -> None:
+    problems.append(Problem(shown_name(Path(error.filename)), f"this folder may not be read: {error.strerror}"))
+
+
+def _counted(left_out: Iterable[Path]) -> list[Problem]:
+    """How many files of every suffix were left out, and what to do about them."""
+    counts = Counter(path.suffix.lower() for path in left_out)
+    return [
+        Problem(
+            f"*{suffix}",
+            f"{'1 file' if n == 1 else f'{n:,} files'} left out: such pictures cannot be read, convert them to JPEG",
+        )
+        for suffix, n in sorted(counts.items())
+    ]

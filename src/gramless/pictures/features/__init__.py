@@ -1,0 +1,22 @@
+"""Pictures in, Views out: handcrafted and learned features of photographs."""
+
+from gramless.pictures.features.cache import FeatureCache
+from gramless.pictures.features.extractor import Described, PictureFeatures
+from gramless.pictures.features.names import HANDCRAFTED, LEARNED
+from gramless.pictures.features.pictures import LONGEST_SIDE, PictureError, Source, read_picture
+from gramless.pictures.features.rows import Unreadable
+from gramless.pictures.features.thumbnails import make_thumbnail
+
+__all__ = [
+    "HANDCRAFTED",
+    "LEARNED",
+    "LONGEST_SIDE",
+    "Described",
+    "FeatureCache",
+    "PictureError",
+    "PictureFeatures",
+    "Source",
+    "Unreadable",
+    "make_thumbnail",
+    "read_picture",
+]

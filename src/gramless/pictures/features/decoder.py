@@ -1,0 +1,123 @@
+"""A process of our own that decodes the pictures which might take too much, and that can be ended."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Lock, Timer
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramless.errors import GramlessError
+from gramless.pictures.features import decoding
+from gramless.pictures.features.decoding import UndecodableError
+
+MEMORY = 2**30  # bytes that decoding one picture may take
+SECONDS = 30.0  # that it may take
+
+
+class Decoder:
+    """Decodes pictures in another process, which starts with the first one and anew after one that it was ended on."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self._turn = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def decode(self, source: Path | bytes, longest_side: int) -> NDArray[np.uint8]:
+        """What `decoding.decode` gives of a file or its content; UndecodableError where that takes too much as well."""
+        with self._turn:
+            process = self._running()
+            too_long = Event()
+
+            def give_up() -> None:
+                too_long.set()
+                process.kill()
+
+            timer = Timer(SECONDS, give_up)
+            timer.start()
+            try:
+                return _ask(process, source, longest_side)
+            except (EOFError, BrokenPipeError) as error:
+                self._end()
+                reason = f"takes more than {SECONDS:g} seconds to decode" if too_long.is_set() else "ends its decoder"
+                raise UndecodableError(reason) from error
+            except UndecodableError:
+                raise
+            except BaseException:  # Ctrl-C: the rest of the answer would be taken for the next one
+                self._end()
+                raise
+            finally:
+                timer.cancel()
+                timer.join()
+                if too_long.is_set():
+                    self._end()
+
+    def close(self) -> None:
+        """End the process; one that is in the middle of something, as well."""
+        if self.owner == os.getpid():
+            self._end()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            command = [sys.executable, "-P", decoding.__file__, str(MEMORY)]
+            few_threads = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            self._process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=nowhere, env=os.environ | few_threads
+            )
+            if not _pipe(self._process.stdout).readline():
+                self._end()
+                raise GramlessError(
+                    f"the process that decodes pictures does not start: {' '.join(command)} says why. Mend that first."
+                )
+        return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def the_decoder() -> Decoder:
+    """The one of this process."""
+    global _decoder
+    if _decoder is None or _decoder.owner != os.getpid():  # a fork shares the pipes of another process
+        _decoder = Decoder()
+        atexit.register(_decoder.close)
+    return _decoder
+
+
+_decoder: Decoder | None = None
+
+
+def _ask(process: subprocess.Popen[bytes], source: Path | bytes, longest_side: int) -> NDArray[np.uint8]:
+    what = {"length": len(source)} if isinstance(source, bytes) else {"path": str(source.absolute())}
+    requests, answers = _pipe(process.stdin), _pipe(process.stdout)
+    requests.write(json.dumps({"longest_side": longest_side, **what}).encode() + b"\n")
+    if isinstance(source, bytes):
+        requests.write(source)
+    requests.flush()
+    line = answers.readline()
+    if not line:
+        raise EOFError
+    answer = json.loads(line)
+    if "reason" in answer:
+        raise UndecodableError(answer["reason"])
+    height, width, depth = answer["shape"]
+    pixels = answers.read(height * width * depth)
+    if len(pixels) < height * width * depth:
+        raise EOFError
+    return np.frombuffer(pixels, dtype=np.uint8).reshape(height, width, depth)
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None, "the process was started with pipes"
+    return pipe

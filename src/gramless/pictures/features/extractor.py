@@ -1,0 +1,114 @@
+"""Pictures in, Views out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramless.errors import DataError
+from gramless.pictures.features.cache import FeatureCache
+from gramless.pictures.features.histograms import Floats
+from gramless.pictures.features.names import (
+    DESCRIPTOR_WIDTHS,
+    HANDCRAFTED,
+    LEARNED,
+    check_names,
+    vocabularies_of,
+    words_of,
+)
+from gramless.pictures.features.pictures import Source
+from gramless.pictures.features.recipes import recipe
+from gramless.pictures.features.rows import Row, Unreadable, compute_rows
+from gramless.support.checks import check_array
+from gramless.support.packages import needed
+from gramless.views import Views
+
+
+class Described(NamedTuple):
+    """The views of those pictures that could be read."""
+
+    views: Views | None  # one row per readable picture; None where there is none
+    kept: NDArray[np.intp]  # the positions of the rows among the sources, ascending
+    unreadable: tuple[Unreadable, ...]  # the other positions, ascending, with reasons
+
+
+@dataclass(frozen=True, eq=False)
+class PictureFeatures:
+    """How pictures become Views: the views by name, and the visual words of those that count words.
+
+    Rows of histograms sum to 1. A picture without a single corner has a zero row in the views of Harris points, which
+    every kernel takes.
+    """
+
+    names: tuple[str, ...]
+    words: Mapping[str, np.ndarray]  # by view, as DenseSift: (n_words, width) float32
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        lacking = [view for view in vocabularies_of(self.names) if view not in self.words]
+        if lacking:
+            raise DataError(f"the visual words of {', '.join(lacking)} are missing: PictureFeatures.learn learns them.")
+        for view, words in self.words.items():
+            check_array(f"the visual words of {view}", words, (None, DESCRIPTOR_WIDTHS.get(view)))
+            if not len(words):
+                raise DataError(f"there is not a single visual word of {view}.")
+
+    @classmethod
+    def learn(
+        cls,
+        sources: Sequence[Source],
+        names: Sequence[str] = HANDCRAFTED + LEARNED,
+        *,
+        cache: FeatureCache | None = None,
+        seed: int = 0,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Learn the visual words that the named views need on at most 1,500 of the (training) pictures.
+
+        seed : decides on which pictures and descriptors, and where k-means starts
+        n_jobs : processes, or None for one per core
+        """
+        names = tuple(names)
+        check_names(names)
+        _check_packages()
+        from gramless.pictures.features.vocabularies import learn_vocabularies
+
+        views = vocabularies_of(names)
+        return cls(names, learn_vocabularies(sources, views, seed=seed, cache=cache, n_jobs=n_jobs))
+
+    def describe(
+        self, sources: Sequence[Source], *, cache: FeatureCache | None = None, n_jobs: int | None = None
+    ) -> Described:
+        """The views of the pictures that can be read, and why the others cannot.
+
+        n_jobs : processes, or None for one per core; a few pictures are described in this one
+        """
+        _check_packages()
+        from gramless.pictures.features.handcrafted import handcrafted_views
+
+        recipes = {name: recipe(name, self.words.get(words_of(name) or "")) for name in self.names}
+        describe = partial(handcrafted_views, words=self.words)
+        blocks: dict[str, Floats] = {}
+        unreadable = []
+        for result in compute_rows(sources, recipes, describe, label="features", cache=cache, n_jobs=n_jobs):
+            if isinstance(result, Row):
+                if result.name not in blocks:
+                    blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)
+                blocks[result.name][result.position] = result.numbers
+            else:
+                unreadable.append(result)
+        kept = np.setdiff1d(np.arange(len(sources)), [bad.position for bad in unreadable])
+        if len(kept) < len(sources):
+            blocks = {name: blocks.pop(name)[kept] for name in tuple(blocks)}  # one copy at a time
+        views = Views({name: blocks[name] for name in self.names}) if len(kept) else None
+        return Described(views, kept, tuple(sorted(unreadable)))
+
+
+def _check_packages() -> None:
+    for module in ("cv2", "PIL"):
+        needed(module)

@@ -1,0 +1,143 @@
+"""Rows of many pictures: what the cache has, then the rest, computed and kept a few dozen pictures at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from gramless.pictures.features.cache import FeatureCache
+from gramless.pictures.features.histograms import Floats
+from gramless.pictures.features.learned import has_gpu, trained_network
+from gramless.pictures.features.names import is_learned
+from gramless.pictures.features.pictures import Picture, PictureError, Source, content_hash, read_picture
+from gramless.pictures.features.workers import in_order, n_workers
+from gramless.support.progress import ProgressBar
+
+BATCH = 32  # pictures that are computed before their rows are kept
+
+Describe = Callable[[Picture, Sequence[str]], Mapping[str, Floats]]
+"""The rows of a picture by name."""
+
+
+class Row(NamedTuple):
+    position: int
+    name: str
+    numbers: Floats
+
+
+class Unreadable(NamedTuple):
+    """A picture that could not be read: its position among the sources, and a reason that follows "this picture"."""
+
+    position: int
+    reason: str
+
+
+class _Task(NamedTuple):
+    source: Source
+    names: tuple[str, ...]  # of the rows to compute
+    for_gpu: bool  # whether the picture itself is wanted, for the networks on the GPU
+
+
+class _Outcome(NamedTuple):
+    rows: Mapping[str, Floats]
+    picture: Picture | None
+
+
+def compute_rows(
+    sources: Sequence[Source],
+    recipes: Mapping[str, str],
+    describe: Describe,
+    *,
+    label: str,
+    cache: FeatureCache | None,
+    n_jobs: int | None,
+) -> Iterator[Row | Unreadable]:
+    """One row of each name for each picture, in no order, or one Unreadable.
+
+    recipes : names, and the texts under which the cache knows their rows
+    describe : the rows of all names that are no network's; a function that can be sent to worker processes
+    """
+    missing: dict[int, list[str]] = {}
+    contents: dict[int, bytes] = {}
+    for position, source in enumerate(sources):
+        try:
+            contents[position] = content_hash(source) if cache else b""
+            missing[position] = list(recipes)
+        except PictureError as error:
+            yield Unreadable(position, error.reason)
+    if cache:
+        for row in _known_rows(cache, recipes, contents):
+            missing[row.position].remove(row.name)
+            yield row
+    todo = [position for position, names in missing.items() if names]
+    workers = n_workers(len(todo), n_jobs)
+    try:
+        with ProgressBar(label, len(todo)) as progress:
+            size = max(BATCH, 4 * workers)
+            for start in range(0, len(todo), size):
+                chosen = {position: missing[position] for position in todo[start : start + size]}
+                for result in _batch_rows(sources, chosen, describe, workers, progress):
+                    if cache and isinstance(result, Row):
+                        cache.keep(recipes[result.name], contents[result.position], result.numbers)
+                    yield result
+                if cache:
+                    cache.save()
+    finally:  # Ctrl-C loses only the pictures that are being computed
+        if cache:
+            cache.save()
+
+
+def _known_rows(cache: FeatureCache, recipes: Mapping[str, str], contents: Mapping[int, bytes]) -> Iterator[Row]:
+    positions = defaultdict(list)
+    for position, content in contents.items():
+        positions[content].append(position)
+    for name, recipe in recipes.items():
+        for content, numbers in cache.find(recipe, positions):
+            for position in positions[content]:
+                yield Row(position, name, numbers)
+
+
+def _batch_rows(
+    sources: Sequence[Source],
+    missing: Mapping[int, Sequence[str]],
+    describe: Describe,
+    workers: int,
+    progress: ProgressBar,
+) -> Iterator[Row | Unreadable]:
+    """The missing rows of a few pictures, each of which is read once.
+
+    Networks run in the workers, on one core each, which no thread has to wait for; or here, in batches on a GPU.
+    """
+    gpu = has_gpu()
+    tasks = []
+    for position, names in missing.items():
+        at_once = tuple(name for name in names if not (gpu and is_learned(name)))
+        tasks.append(_Task(sources[position], at_once, for_gpu=len(at_once) < len(names)))
+    waiting: dict[str, dict[int, Picture]] = defaultdict(dict)
+    for position, outcome in zip(missing, in_order(partial(_attempt, describe), tasks, workers), strict=True):
+        progress.advance()
+        if isinstance(outcome, PictureError):
+            yield Unreadable(position, outcome.reason)
+            continue
+        for name, numbers in outcome.rows.items():
+            yield Row(position, name, numbers)
+        if outcome.picture is not None:
+            for name in filter(is_learned, missing[position]):
+                waiting[name][position] = outcome.picture
+    for name, pictures in waiting.items():
+        rows = trained_network(name)(list(pictures.values()))
+        for position, numbers in zip(pictures, rows, strict=True):
+            yield Row(position, name, numbers)
+
+
+def _attempt(describe: Describe, task: _Task) -> _Outcome | PictureError:
+    try:
+        picture = read_picture(task.source)
+    except PictureError as error:
+        return error
+    rows = dict(describe(picture, [name for name in task.names if not is_learned(name)]))
+    for name in filter(is_learned, task.names):
+        (rows[name],) = trained_network(name)([picture])
+    return _Outcome(rows, picture if task.for_gpu else None)

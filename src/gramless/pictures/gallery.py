@@ -1,0 +1,94 @@
+"""Annotated pictures as one HTML page that needs nothing else: thumbnails, style and script are inside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gramless.errors import DataError
+from gramless.pictures.annotation.suggestions import Annotation
+from gramless.pictures.features.pictures import PictureError
+from gramless.pictures.features.thumbnails import data_uri, make_thumbnail
+from gramless.support.atomic import write_atomically
+from gramless.support.packages import needed
+from gramless.support.pages import render, spread_evenly
+from gramless.support.progress import ProgressBar
+
+THUMBNAIL_SIDE = 360  # twice the pixels of its place on the page, for screens with small ones
+MOST_PICTURES = 200  # about 5 MB; browsers get slow with pages much larger
+
+
+@dataclass(frozen=True)
+class KeywordRow:
+    """A suggested keyword, its score, how much of its bar is filled, and whether it is right: yes, no or not known."""
+
+    keyword: str
+    score: str
+    percent: float
+    right: bool | None
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the page shows of one picture; without a thumbnail, the reason."""
+
+    name: str
+    thumbnail: str
+    reason: str
+    rows: tuple[KeywordRow, ...]
+    judged: bool
+    missed: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def save_gallery(
+    path: str | os.PathLike,
+    annotations: Sequence[Annotation],
+    title: str,
+    summary: Mapping[str, str],
+    limit: int = MOST_PICTURES,
+) -> None:
+    """Write the page: every picture with its keywords and scores, and where the truth is known what was missed.
+
+    `summary` names figures that stand at the top, such as {"mean F": "41.3 %"}. Of more than `limit` pictures, so many
+    are shown, evenly spread over all of them, and the page says so.
+    """
+    if limit < 1:
+        raise DataError(f"a gallery shows at least one picture, but limit={limit} came.")
+    needed("jinja2")  # before the work
+    shown = spread_evenly(annotations, limit)
+    cards = []
+    with ProgressBar("drawing the gallery", len(shown)) as bar:
+        for annotation in shown:
+            cards.append(make_card(annotation))
+            bar.advance()
+    page = render(
+        "gramless.pictures",
+        "gallery.html",
+        title=title,
+        summary=summary,
+        cards=cards,
+        n_all=len(annotations),
+        vocabulary=sorted({word for card in cards for word in card.words}),
+    )
+    write_atomically(path, lambda file: file.write(page.encode("utf-8", "replace")))
+
+
+def make_card(annotation: Annotation) -> Card:
+    rows = tuple(
+        KeywordRow(
+            keyword,
+            f"{score:.2f}",
+            100 * min(max(score, 0.0), 1.0),
+            None if annotation.truth is None else keyword in annotation.right,
+        )
+        for keyword, score in annotation.suggestions
+    )
+    thumbnail = reason = ""
+    try:
+        thumbnail = data_uri(make_thumbnail(annotation.path, THUMBNAIL_SIDE))
+    except PictureError as error:
+        reason = error.reason
+    words = tuple(dict.fromkeys((*annotation.keywords, *(annotation.truth or ()))))
+    return Card(annotation.name, thumbnail, reason, rows, annotation.truth is not None, annotation.missed, words)

@@ -1,1 +1,0 @@
-"""What the package shows of itself: experiments as values, tables and pictures of them."""

@@ -1,0 +1,1 @@
+"""What everything else stands on: files, memory, progress, threads, checks of parameters and arrays."""

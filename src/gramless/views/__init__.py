@@ -1,0 +1,23 @@
+"""Views: feature blocks that share rows; the one input type inside the package."""
+
+from gramless.views.views import (
+    Columns,
+    Layout,
+    Views,
+    check_layout,
+    column_list,
+    is_multiview,
+    refuse_ambiguous,
+    side_by_side,
+)
+
+__all__ = [
+    "Columns",
+    "Layout",
+    "Views",
+    "check_layout",
+    "column_list",
+    "is_multiview",
+    "refuse_ambiguous",
+    "side_by_side",
+]

@@ -1,0 +1,115 @@
+"""The layered map against the paper's equations written out unit by unit."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gramless as gl
+from gramless.kernels import Gaussian, Intersection, Linear, Polynomial
+from gramless.maps import build_layered
+from gramless.maps.explicit import Eigen, Exact, Fourier, Unary, inner
+from gramless.network import Layer, ViewKernel, make_activation
+from tests.networks import random_kernel, random_views, seeds
+from tests.oracles import networks as oracle
+
+
+def build(kernel, landmarks, recipes=None, n_components=None, dtype=torch.float64):
+    recipes = recipes or [Eigen()] * len(kernel.inputs)
+    n_components = n_components or [None] * len(kernel.layers)
+    return build_layered(kernel, landmarks, recipes, n_components, dtype, torch.Generator().manual_seed(0))
+
+
+def oracle_map(kernel, deep_map, views, landmarks, names):
+    """phi by the oracle, from the explicit input maps."""
+    pairs = list(zip(kernel.inputs, deep_map.input_maps, strict=True))
+
+    def explicit(data):
+        return [m.transform(data.tensor(entry.view, torch.float64)).numpy() for entry, m in pairs]
+
+    weights = [layer.weights.numpy() for layer in kernel.layers]
+    return oracle.deep_map(explicit(views), explicit(landmarks), weights, names) * np.sqrt(kernel.scale)
+
+
+@given(seed=seeds, hidden=st.sampled_from([(), (4,), (4, 3)]), keep=st.sampled_from(["sinh", "exp", "identity"]))
+def test_equals_the_concatenations_written_out(seed, hidden, keep):
+    rng = np.random.default_rng(seed)
+    views = random_views(rng, 20)
+    names = [keep] * len(hidden) + ["exp"]
+    kernel = random_kernel(rng, views, hidden, names)
+    views = kernel.views(views)
+    deep_map = build(kernel, views[:12])
+    expected = oracle_map(kernel, deep_map, views, views[:12], names)
+    found = deep_map.transform(views).numpy()
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-7 * np.abs(expected @ expected.T).max())
+
+
+PAPER_KERNELS = (Linear(), Polynomial(degree=2), Gaussian(scale=0.8), Intersection(normalize=True))
+
+
+def paper_network(views):
+    rng = np.random.default_rng(5)
+    inputs = tuple(ViewKernel(name, kernel) for name in views.names for kernel in PAPER_KERNELS)
+    layers = (
+        Layer(rng.random((3, len(inputs))) / len(inputs), make_activation("sinh")),
+        Layer(rng.random((1, 3)), make_activation("exp")),
+    )
+    return gl.DeepKernel(inputs, layers, views.layout)
+
+
+@pytest.mark.parametrize("unary", [Unary(levels=16), Unary(levels=64, rounding="floor")], ids=str)
+def test_with_exact_unary_and_fourier_input_maps(rng, unary):
+    views = random_views(rng, 20)
+    kernel = paper_network(views)
+    recipes = [Exact(), Exact(), Fourier(n_frequencies=40), unary] * 2
+    deep_map = build(kernel, views[:12], recipes)
+    expected = oracle_map(kernel, deep_map, views, views[:12], ["sinh", "exp"])
+    found = deep_map.transform(views).numpy()
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-8)
+
+
+def test_fewer_components_in_a_hidden_layer_are_a_worse_map_with_the_output_width_kept(rng):
+    views = random_views(rng, 30)
+    kernel = paper_network(views)
+    errors = []
+    for kept in (1, 4, None):
+        deep_map = build(kernel, views[:15], n_components=[kept, 10])
+        assert deep_map.n_components == 10
+        phi = deep_map.transform(views[:15]).numpy()
+        errors.append(np.linalg.norm(phi @ phi.T - kernel(views[:15])))
+    assert errors[0] > errors[1] > errors[2]
+
+
+def test_a_unit_can_be_written_out_and_its_inner_products_are_the_weighted_sums(rng):
+    views = random_views(rng, 12)
+    kernel = paper_network(views)
+    deep_map = build(kernel, views[:8])
+    maps = [
+        m.transform(views.tensor(entry.view, torch.float64))
+        for entry, m in zip(kernel.inputs, deep_map.input_maps, strict=True)
+    ]
+    layer = deep_map.map_layers[0]
+    concatenation = layer.concatenate(maps)
+    for p in range(3):
+        by_hand = concatenation.unit(p) @ concatenation.unit(p).T
+        weighted = sum(w * inner(phi, phi) for w, phi in zip(kernel.layers[0].weights[p], maps, strict=True))
+        torch.testing.assert_close(by_hand, weighted)
+
+
+def test_small_blocks_give_the_same_map(rng):
+    views = random_views(rng, 40)
+    kernel = paper_network(views)
+    whole = build(kernel, views[:10]).transform(views)
+    tight = gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, memory_budget=60_000)
+    blocks = build(tight, views[:10])
+    assert blocks.row_bytes * 40 > 30_000  # so that it has to go in blocks
+    torch.testing.assert_close(blocks.transform(views), whole)
+
+
+def test_refuses_landmarks_that_do_not_fit_the_budget(rng):
+    views = random_views(rng, 40)
+    kernel = paper_network(views)
+    tight = gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, memory_budget=10_000)
+    with pytest.raises(gl.MemoryBudgetError, match="40 landmarks"):
+        build(tight, views)

@@ -1,0 +1,124 @@
+"""A fitted model: its answers for files, for one picture in memory, and from a file that it was saved to."""
+
+import numpy as np
+import pytest
+
+import gramless as gl
+from gramless.errors import DataError
+from gramless.pictures.annotation import Annotator
+from gramless.pictures.features import PictureError
+
+
+@pytest.fixture(scope="module")
+def annotator(fitted) -> Annotator:
+    return fitted.annotator
+
+
+@pytest.fixture(scope="module")
+def asked(scenes):
+    return scenes.test[:8]
+
+
+def probabilities(annotator, asked):
+    """All of them, by the steps that lead to them."""
+    views = annotator.features.describe(asked.paths).views
+    phi = annotator.classifier.map_network_.transform(views)
+    head, calibration = annotator.classifier.head_, annotator.classifier.calibration_
+    margins = phi.astype(float) @ head.coefficients.astype(float).T + head.intercepts
+    unusual = calibration.slope * np.arcsinh((margins - calibration.shift) / calibration.scale) + calibration.offset
+    return 1.0 / (1.0 + np.exp(-unusual))
+
+
+def test_five_keywords_per_picture_the_most_probable_first(annotator, asked):
+    answers = annotator.annotate(asked.paths, asked.names)
+    assert [annotation.name for annotation in answers.annotations] == list(asked.names)
+    assert [annotation.path for annotation in answers.annotations] == list(asked.paths)
+    assert not answers.unreadable
+    expected = probabilities(annotator, asked)
+    for annotation, row in zip(answers.annotations, expected, strict=True):
+        assert len(set(annotation.keywords)) == 5
+        scores = [suggestion.score for suggestion in annotation.suggestions]
+        assert scores == sorted(scores, reverse=True)
+        for suggestion in annotation.suggestions:
+            assert suggestion.score == pytest.approx(row[annotator.keywords.index(suggestion.keyword)], abs=1e-4)
+
+
+@pytest.mark.parametrize("top", [1, 3, 1000])
+def test_as_many_as_asked_for(annotator, asked, top):
+    p = probabilities(annotator, asked)
+    gains = annotator.classifier.decision_
+    worth = gains.slope * p + gains.cost
+    for annotation, row in zip(annotator.annotate(asked.paths, asked.names, top=top).annotations, worth, strict=True):
+        best = sorted(range(len(row)), key=lambda j: -row[j])[:top]
+        assert set(annotation.keywords) == {annotator.keywords[j] for j in best}
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.6, 1.01])
+def test_or_every_keyword_that_is_probable(annotator, asked, threshold):
+    p = probabilities(annotator, asked)
+    assert not (abs(p - threshold) < 1e-4).any() or threshold == 0.0
+    for annotation, row in zip(
+        annotator.annotate(asked.paths, asked.names, threshold=threshold).annotations, p, strict=True
+    ):
+        expected = {keyword for keyword, number in zip(annotator.keywords, row, strict=True) if number >= threshold}
+        assert set(annotation.keywords) == expected
+
+
+def test_not_both_and_not_none(annotator, asked):
+    with pytest.raises(DataError, match="top and threshold both came"):
+        annotator.annotate(asked.paths, asked.names, top=3, threshold=0.5)
+    with pytest.raises(ValueError, match="got k=0"):
+        annotator.annotate(asked.paths, asked.names, top=0)
+
+
+def test_what_cannot_be_read_is_listed_and_spoils_no_other(annotator, asked, tmp_path):
+    broken, missing = tmp_path / "broken.jpg", tmp_path / "missing.jpg"
+    broken.write_bytes(asked.paths[0].read_bytes()[:300])
+    paths = [asked.paths[0], broken, asked.paths[1], missing]
+    answers = annotator.annotate(paths, ["a", "b", "c", "d"])
+    assert [annotation.name for annotation in answers.annotations] == ["a", "c"]
+    assert set(answers.unreadable) == {"b", "d"}
+    assert answers.unreadable["d"] == "is not there"
+    whole = annotator.annotate(asked.paths[:2], ["a", "c"])
+    assert answers.annotations[0].keywords == whole.annotations[0].keywords
+    nothing = annotator.annotate([broken, missing], ["b", "d"])
+    assert nothing.annotations == ()
+    assert set(nothing.unreadable) == {"b", "d"}
+
+
+def test_one_picture_from_memory_has_the_answer_of_its_file(annotator, asked):
+    (annotation,) = annotator.annotate(asked.paths[:1], asked.names[:1]).annotations
+    look = annotator.look(asked.paths[0].read_bytes())
+    assert look.suggestions == annotation.suggestions
+    assert len(look.neighbours) == 6
+
+
+def test_a_training_picture_is_nearest_to_itself_with_its_own_keywords(annotator, scenes):
+    look = annotator.look(scenes.train.paths[7].read_bytes(), n_neighbours=3)
+    assert len(look.neighbours) == 3
+    nearest = look.neighbours[0]
+    assert nearest.name == scenes.train.names[7]
+    assert nearest.similarity == pytest.approx(1.0, abs=2e-3)
+    has = scenes.train.labels[7] == 1
+    assert nearest.keywords == tuple(np.array(scenes.train.keywords)[has].tolist())
+    assert "unique" in nearest.keywords
+    assert nearest.thumbnail.startswith(b"\xff\xd8")
+
+
+@pytest.mark.parametrize("content", [b"", b"no picture", b"\xff\xd8\xff\xe0 half a JPEG"])
+def test_what_is_no_picture_is_refused(annotator, content):
+    with pytest.raises(PictureError, match="the picture is"):
+        annotator.look(content)
+
+
+def test_a_saved_model_gives_the_same_answers_bit_for_bit(annotator, asked, scenes, tmp_path):
+    path = tmp_path / "model.gramless"
+    gl.save(annotator, path)
+    loaded = gl.load(path)
+    assert loaded.keywords == annotator.keywords
+    assert loaded.album.names == annotator.album.names
+    picture = asked.paths[0].read_bytes()
+    assert loaded.look(picture) == annotator.look(picture)
+    before, after = (model.annotate(asked.paths, asked.names) for model in (annotator, loaded))
+    assert after.annotations == before.annotations
+    assert str(scenes.features.parent).encode() not in path.read_bytes()

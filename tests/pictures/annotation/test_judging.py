@@ -1,0 +1,102 @@
+"""Judging: the measures of four pictures by hand, and what is left out of them."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gramless.errors import DataError
+from gramless.heads import Calibration, TopGains
+from gramless.pictures.annotation import Annotator, judge
+from gramless.pictures.datasets import AnnotatedPictures, Problem
+from gramless.pictures.features import Described, Unreadable
+from gramless.views import Views
+
+MARGINS = np.array([[-1.0, 2.0, 0.5], [1.5, -1.0, -2.0], [1.0, 0.0, -1.0], [-1.2, 1.0, 3.0]])
+"""Of boat, sea and sky: the model says sea, boat, boat, sky."""
+
+
+class Told(Annotator):
+    """Of parts that answer as they are told."""
+
+    def __post_init__(self):
+        pass
+
+
+def annotator(margins=MARGINS, k=1):
+    """A model whose margins are known; picture 3 of five cannot be read."""
+    kept = np.array([0, 1, 2, 4]) if len(margins) else np.array([], dtype=int)
+    views = Views({"row": np.arange(4.0)[:, None]}) if len(margins) else None
+    unreadable = tuple(Unreadable(i, "is cut off") for i in range(5) if i not in kept)
+    features = SimpleNamespace(describe=lambda paths, cache: Described(views, kept, unreadable))
+    classifier = SimpleNamespace(
+        decision_function=lambda views: margins,
+        calibration_=Calibration(np.zeros(3), np.ones(3), np.zeros(3), 1.0),
+        decision_=TopGains(k, np.ones(3), np.zeros(3)),
+    )
+    return Told(features, classifier, ("boat", "sea", "sky"), album=None)
+
+
+def pictures(folder):
+    """Their vocabulary has another order than the model's, and a keyword that it does not know."""
+    truth = [["sea", "boat"], ["boat"], ["sky"], ["boat"], ["sky", "snow"]]
+    keywords = ("sky", "snow", "sea", "boat", "never")
+    labels = np.array([[word in words for word in keywords] for words in truth], dtype=np.int8)
+    names = tuple(f"{i}.jpg" for i in range(5))
+    return AnnotatedPictures(tuple(folder / name for name in names), names, keywords, labels, ())
+
+
+def test_the_measures_are_those_counted_by_hand(tmp_path):
+    found = judge(annotator(), pictures(tmp_path))
+    # boat: given to 1 and 2, true of 0 and 1; sea: given to and true of 0; sky: given to 4, true of 2 and 4
+    assert found.scores.recall == pytest.approx(100 * (1 / 2 + 1 + 1 / 2) / 3)
+    assert found.scores.precision == pytest.approx(100 * (1 / 2 + 1 + 1) / 3)
+    assert found.scores.n_plus == 3
+    # right keywords of the pictures are at the ranks 1 and 3; 1; 3; 1
+    assert found.map_pictures == pytest.approx(100 * ((1 + 2 / 3) / 2 + 1 + 1 / 3 + 1) / 4)
+    # right pictures of the keywords are at the ranks 1 and 3; 1; 1 and 3
+    assert found.map_keywords == pytest.approx(100 * ((1 + 2 / 3) / 2 + 1 + (1 + 2 / 3) / 2) / 3)
+    assert found.n_keywords == 3
+
+
+def test_every_picture_has_its_answer_and_its_truth(tmp_path):
+    found = judge(annotator(), pictures(tmp_path))
+    assert [annotation.name for annotation in found.annotations] == ["0.jpg", "1.jpg", "2.jpg", "4.jpg"]
+    assert [annotation.path.name for annotation in found.annotations] == ["0.jpg", "1.jpg", "2.jpg", "4.jpg"]
+    assert [annotation.keywords for annotation in found.annotations] == [("sea",), ("boat",), ("boat",), ("sky",)]
+    assert [annotation.truth for annotation in found.annotations] == [("boat", "sea"), ("boat",), ("sky",), ("sky",)]
+    assert found.annotations[0].suggestions[0].score == pytest.approx(1 / (1 + np.exp(-np.arcsinh(2.0))))
+
+
+def test_more_keywords_where_they_are_asked_for(tmp_path):
+    found = judge(annotator(), pictures(tmp_path), top=2)
+    assert [annotation.keywords for annotation in found.annotations] == [
+        ("sea", "sky"),
+        ("boat", "sea"),
+        ("boat", "sea"),
+        ("sky", "sea"),
+    ]
+    assert found.scores.recall == pytest.approx(100 * (1 / 2 + 1 + 1 / 2) / 3)
+    assert found.scores.precision == pytest.approx(100 * (1 / 2 + 1 / 4 + 1 / 2) / 3)
+
+
+def test_what_could_not_be_used_is_listed(tmp_path):
+    assert judge(annotator(), pictures(tmp_path)).problems == (
+        Problem("3.jpg", "is cut off"),
+        Problem("snow", "is a keyword that the model was not taught"),
+    )
+
+
+def test_nothing_to_compare_with(tmp_path):
+    with pytest.raises(DataError, match="have none of the model's keywords"):
+        judge(annotator(), replace(pictures(tmp_path), keywords=("a", "b", "c", "d", "e")))
+    with pytest.raises(DataError, match=r"none of the 5 pictures can be read\. The first one is cut off"):
+        judge(annotator(MARGINS[:0]), pictures(tmp_path))
+
+
+def test_a_model_is_better_than_chance_on_scenes_that_it_has_not_seen(fitted, scenes, tmp_path):
+    found = judge(fitted.annotator, scenes.test, cache=scenes.cache(tmp_path))
+    assert found.map_pictures > 60
+    assert found.n_keywords == scenes.test.labels.any(0).sum()
+    assert found.problems == ()
