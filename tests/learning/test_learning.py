@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import gramless as gl
+from gramless.estimators import network_learning
 from gramless.learning import SemiSupervised, Supervised, trainer
 
 FEW = Supervised(n_steps=15)
@@ -188,6 +189,26 @@ def test_a_checkpoint_knows_every_label_also_held_out_ones(data, tmp_path):
     for row in range(0, 150, 10):
         with pytest.raises(gl.FileFormatError, match="another run"):
             network.fit(X, np.where(np.arange(150) == row, (y + 1) % 3, y))
+
+
+def test_a_checkpoint_knows_the_labels_where_nothing_is_held_out(data, tmp_path):
+    """Then the same samples are learned from, in the same order, whatever their labels are."""
+    X, y = data
+    settings = Supervised(n_steps=2, validation=0.0, checkpoint=str(tmp_path / "run"))
+    network = gl.DeepKernelNetwork(("gaussian",), (), learning=settings, random_state=0).fit(X, y)
+    for other in (np.roll(y, 1), np.where(np.arange(150) == 149, (y + 1) % 3, y)):
+        with pytest.raises(gl.FileFormatError, match="another run"):
+            network.fit(X, other)
+
+
+@pytest.mark.parametrize("row", [148, 149], ids=["held out", "learned from"])
+def test_a_checkpoint_knows_a_label_that_moves_no_sample_to_the_other_part(data, tmp_path, monkeypatch, row):
+    X, y = data
+    monkeypatch.setattr(network_learning, "hold_out_stratified", lambda signs, *_: np.arange(len(signs)) % 2 == 0)
+    settings = Supervised(n_steps=2, checkpoint=str(tmp_path / "run"))
+    network = gl.DeepKernelNetwork(("gaussian",), (), learning=settings, random_state=0).fit(X, y)
+    with pytest.raises(gl.FileFormatError, match="another run"):
+        network.fit(X, np.where(np.arange(150) == row, (y + 1) % 3, y))
 
 
 def test_settings_are_what_a_grid_search_lists(data):
