@@ -167,3 +167,35 @@ def test_parts_that_do_not_fit_together_are_refused(damage, kind, tmp_path):
     np.testing.assert_array_equal(np.asarray(write(MASK, VALUES, [4, 5]).weights), whole.reshape(4, 5))
     with pytest.raises(gl.FileFormatError, match=r"the file is damaged.*Save the model again|many times its size"):
         write(*DAMAGE[damage])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "items"),
+    [("|V8", []), ("<f8,<i4", []), ("<M8[s]", []), (">f8", [1.0]), ("|S3", []), ("|O", [[1]]), ("|O", [{"a": 1}])],
+    ids=str,
+)
+def test_lists_become_arrays_of_texts_or_of_plain_objects_and_no_others(dtype, items):
+    """Whatever class the array is for."""
+    with pytest.raises(gl.FileFormatError, match="unknown type"):
+        Decoder({}, {}, 1000).decode({"$array": {"dtype": dtype, "items": items}})
+
+
+@pytest.mark.parametrize(
+    ("indices", "indptr"),
+    [
+        ([0, 400_000_000], [0, 1, 2]),
+        ([0, -9], [0, 1, 2]),
+        ([0, 1], [0, 2, 1]),
+        ([0, 1], [0, 1, 900]),
+        ([0, 1], [1, 1, 2]),
+    ],
+    ids=["beyond", "before", "back", "end", "start"],
+)
+def test_a_sparse_matrix_is_checked_where_it_is_made(indices, indptr):
+    """Whatever class it is for: scipy would write outside of its memory."""
+    parts = {"data": np.ones(2), "indices": np.array(indices), "indptr": np.array(indptr)}
+    tree = {"$csr": [*({"$array": name} for name in parts), [2, 3]]}
+    with pytest.raises(ValueError, match="ind"):
+        Decoder(parts, {}, 1000).decode(tree)
+    good = parts | {"indices": np.array([0, 1]), "indptr": np.array([0, 1, 2])}
+    assert Decoder(good, {}, 1000).decode(tree).toarray().tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]

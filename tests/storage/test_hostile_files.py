@@ -115,7 +115,13 @@ def test_texts_of_other_types_or_gigabytes_are_refused(dtype, tmp_path):
 def test_bits_that_expand_to_many_times_the_file_are_refused(tmp_path):
     weights = {"$tensor": ["mask", "values", [1, 8_000_000]]}
     tree = {"$value": ["Layer", {"weights": weights, "activation": {"$value": ["Tanh", {}]}}]}
-    refused(craft(tmp_path / "m", tree, mask=np.zeros(1_000_000, np.uint8), values=np.empty(0)), "times its size")
+    path = craft(tmp_path / "m", tree, mask=np.zeros(1_000_000, np.uint8), values=np.empty(0))
+    tracemalloc.start()
+    try:
+        refused(path, "times its size")
+        assert tracemalloc.get_traced_memory()[1] < 10 * path.stat().st_size  # before they are made
+    finally:
+        tracemalloc.stop()
 
 
 def test_one_array_that_is_copied_often_is_refused(tmp_path):
