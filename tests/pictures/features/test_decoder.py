@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
 from gramless.pictures.features import decoder as decoder_module
 from gramless.pictures.features import read_picture
 from gramless.pictures.features.decoder import Decoder, the_decoder
-from gramless.pictures.features.decoding import SIMPLE_PIXELS, UndecodableError, is_simple
+from gramless.pictures.features.decoding import SIMPLE_PIXELS, UndecodableError, decode, is_simple
+from gramless.pictures.features.pictures import PictureError
 from tests.pictures.features.samples import encoded, photo
 
 SIDE = 6000
@@ -137,6 +138,30 @@ def test_what_is_simple_needs_no_worker(rng):
         encoded(photo(rng), "TIFF"),
     ]
     assert not any(is_simple(io.BytesIO(content)) for content in others)
+
+
+@on_linux
+@pytest.mark.parametrize("as_file", [False, True], ids=["bytes", "file"])
+def test_what_might_take_too_much_is_read_by_the_worker(as_file, tmp_path, monkeypatch):
+    """And refused as the worker refuses it: this process has no limit of its own."""
+    monkeypatch.setattr(decoder_module, "MEMORY", 64 * MEGABYTE)
+    monkeypatch.setattr(decoder_module, "_decoder", None)
+    content = blank_png(SIDE, 8, 2, 3)
+    (tmp_path / "a.png").write_bytes(content)
+    try:
+        with pytest.raises(PictureError, match=r"needs more than 0\.0625 GB of memory"):
+            read_picture(tmp_path / "a.png" if as_file else content)
+    finally:
+        the_decoder().close()
+
+
+def test_too_many_pixels_are_refused_before_they_are_decoded_whatever_pillow_would_take(monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda *_: pytest.fail("it was decoded"))
+    wide = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", wide) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    with pytest.raises(UndecodableError, match="has more than 178,956,970 pixels"):
+        decode(io.BytesIO(content), 384)
 
 
 def test_every_process_has_one_worker_of_its_own():
