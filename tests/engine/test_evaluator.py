@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import Barrier
+from threading import Event
 
 import numpy as np
 import pytest
@@ -239,19 +239,21 @@ def test_a_product_on_the_cpu_leaves_the_gpus_setting_alone(rng):
 
 
 def test_threads_take_turns_at_the_gpus_setting():
-    matmul, inside = torch.backends.cuda.matmul, Barrier(2)
+    matmul, entered = torch.backends.cuda.matmul, Event()
     before = matmul.fp32_precision
 
-    def seen(precision):
-        inside.wait(10)
-        found = set()
-        for _ in range(200):
-            with products_on_gpu(precision):
-                found.add(matmul.fp32_precision == "tf32")
-        return found
+    def is_short(precision):
+        with products_on_gpu(precision):
+            entered.set()
+            return matmul.fp32_precision == "tf32"
 
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(seen, (Precision.TF32, Precision.FLOAT32))) == [{True}, {False}]
+    with ThreadPoolExecutor(1) as pool:
+        with products_on_gpu(Precision.TF32):
+            other = pool.submit(is_short, Precision.FLOAT32)
+            assert not entered.wait(0.5)
+            assert matmul.fp32_precision == "tf32"
+        assert not other.result(10)
+    assert is_short(Precision.TF32)
     assert matmul.fp32_precision == before
 
 
