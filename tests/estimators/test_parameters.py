@@ -84,13 +84,20 @@ def test_what_cannot_be_is_a_value_error_that_says_what_was_given(which, name, v
     assert "<style>" in estimator_html_repr(estimator)
 
 
-def test_the_message_names_the_parameter_the_estimator_and_the_value(data):
-    with pytest.raises(ValueError, match=r"'n_components' parameter of DeepMapClassifier must be .* Got 1\.5 instead"):
-        clone(ESTIMATORS["map classifier"]).set_params(n_components=1.5).fit(*data)
-    with pytest.raises(
-        ValueError, match=r"'hidden' parameter of DeepKernelNetwork must be a sequence .* Got 5 instead"
-    ):
-        clone(NETWORK).set_params(hidden=5).fit(*data)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 1.5),
+        ("n_landmarks", float("nan")),
+        ("device", "tpu"),
+        ("views", 5),
+        ("hidden", 5),
+        ("kernels", None),
+    ],
+)
+def test_the_message_names_the_parameter_the_estimator_and_the_value(name, value, data):
+    with pytest.raises(ValueError, match=rf"'{name}' parameter of DeepMapClassifier must be .* Got {value!r} instead"):
+        clone(ESTIMATORS["map classifier"]).set_params(**{name: value}).fit(*data)
 
 
 def test_a_gpu_that_is_not_there_is_missed_in_words(data, monkeypatch):
