@@ -1,6 +1,7 @@
 """Files that are damaged, or made to do harm: refused with FileFormatError, within memory of their own size."""
 
 import json
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -169,6 +170,35 @@ def test_a_model_without_one_of_its_parts_is_refused(attribute, saved):
     path, tree, arrays = saved
     del tree["$estimator"][2][attribute]
     refused(craft(path, tree, **arrays), attribute)
+
+
+PARTS = {
+    gl.DeepMapClassifier: ["head_", "labels_", "classes_", "map_network_", "layout_", "n_features_in_"],
+    gl.DeepKernelClassifier: ["head_", "labels_", "classes_", "kernel_", "support_", "layout_", "n_features_in_"],
+    gl.DeepMapNetwork: ["kernel_", "landmarks_", "map_", "n_landmarks_", "landmark_indices_", "_n_features_out"],
+    gl.DeepKernelNetwork: ["kernel_", "layout_", "n_features_in_"],
+}
+
+
+@pytest.mark.parametrize(("kind", "part"), [(kind, part) for kind, parts in PARTS.items() for part in parts])
+def test_a_part_of_another_model_is_refused(kind, part, rng, tmp_path):
+    """Whole in itself, but of other views, other classes, or another number of landmarks."""
+    options = {"kernel": gl.DeepKernelNetwork(**SMALL)} if kind is gl.DeepMapNetwork else SMALL
+    trees, arrays = [], {}
+    for number, (width, n_landmarks, n_classes) in enumerate([(5, 8, 3), (4, 6, 4)]):
+        X, y = {"a": rng.random((30, width)), "b": rng.random((30, 3))}, np.arange(30) % n_classes
+        model = kind(**options)
+        if "n_landmarks" in model.get_params():
+            model.set_params(n_landmarks=n_landmarks)
+        path = tmp_path / str(number)
+        gl.save(model.fit(X, y), path)
+        tree, found = opened(path)
+        arrays |= {f"{name} of {number}": array for name, array in found.items()}
+        trees.append(json.loads(re.sub(r'"(array\d+)"', rf'"\1 of {number}"', json.dumps(tree))))
+    mine, other = (tree["$estimator"][2] for tree in trees)
+    assert gl.load(craft(tmp_path / "m", trees[0], **arrays)).layout_ == {"a": 5, "b": 3}
+    mine[part] = other[part]
+    refused(craft(tmp_path / "m", trees[0], **arrays))
 
 
 def test_every_array_of_a_model_is_checked(saved, fitted):
