@@ -127,7 +127,8 @@ def test_ctrl_c_does_not_wait_for_the_model_and_leaves_no_traceback():
 
 
 @pytest.mark.parametrize("host", ["", " "])
-def test_an_empty_host_is_refused(host):
+def test_an_empty_host_is_refused(host, monkeypatch):
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: pytest.fail("it is served"))
     with pytest.raises(ServeError, match=r"--host is empty"):
         serve(ColourModel(), host=host, port=0)
 
