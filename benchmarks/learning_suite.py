@@ -32,7 +32,7 @@ KERNEL_MACHINES: dict[str, list[dict[str, Any]]] = {
     "through the dual, 3-layer": [{"hidden": (80,), "learning": "supervised"}],
     "leave-one-out, 3-layer": [{"hidden": (8,), "activation": "exp"}],
 }
-"""Parameters of DeepKernelClassifier to choose from, per method."""
+"""Parameters of the DeepKernelNetwork of a DeepKernelClassifier to choose from, per method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,8 @@ def load(path: Path) -> MultiViewSet:
 
 def choose(
     data: MultiViewSet, rows: np.ndarray, candidates: list[dict[str, Any]], fixed: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters, C included, with the best mean score over the folds; a network does not depend on C."""
+) -> tuple[dict[str, Any], float]:
+    """The network's parameters and C with the best mean score over the folds; a network does not depend on C."""
     views, indicator = data.views[rows], data.indicator[rows]
     scores: dict[tuple[int, float], float] = dict.fromkeys(product(range(len(candidates)), PENALTIES), 0.0)
     for fitted, held in data.folds(rows):
@@ -91,7 +91,7 @@ def choose(
                 margins = svm_margins(gram, indicator, fitted, held, C)
                 scores[number, C] += next(iter(data.judge(margins, rows[held]).values()))
     number, C = max(scores, key=lambda key: scores[key])
-    return candidates[number] | {"C": C}
+    return candidates[number], C
 
 
 def run(data: MultiViewSet, method: str, share: float, split: int, device: str) -> dict[str, Any]:
@@ -101,8 +101,9 @@ def run(data: MultiViewSet, method: str, share: float, split: int, device: str) 
     if method == MAP:
         model: Any = gl.DeepMapClassifier(**fixed)
     else:
-        chosen = choose(data, train, KERNEL_MACHINES[method], fixed)
-        model = gl.DeepKernelClassifier(**chosen, **fixed)
+        network, C = choose(data, train, KERNEL_MACHINES[method], fixed)
+        chosen = network | {"C": C}
+        model = gl.DeepKernelClassifier(gl.DeepKernelNetwork(**network, **fixed), C=C, **fixed)
     started = time.perf_counter()
     model.fit(data.views[train], data.y[train])
     seconds = time.perf_counter() - started

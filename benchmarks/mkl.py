@@ -80,10 +80,9 @@ def prepare_ours() -> Side:
     torch.set_num_threads(2)
 
     def run(x: np.ndarray, y: np.ndarray, x_test: np.ndarray) -> np.ndarray:
+        kernels = [Gaussian(scale=float(scale)) for scale in SCALES]
         machine = gl.DeepMapClassifier(
-            [Gaussian(scale=float(scale)) for scale in SCALES],
-            hidden=(),
-            learning=gl.Supervised(max_samples=FEWER_SAMPLES),
+            gl.DeepKernelNetwork(kernels, learning=gl.Supervised(max_samples=FEWER_SAMPLES), device="cpu"),
             n_landmarks=min(N_LANDMARKS, len(x)),
             tuning=None,
             C=C,

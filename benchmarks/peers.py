@@ -104,9 +104,8 @@ def compare_classes(
         predicted["LinearSVC on the vectors"] = machine.predict(network.transform(test))
 
     def whole() -> None:
-        machine = gl.DeepMapClassifier(
-            hidden=(80,), learning=None, n_landmarks=n_landmarks, device="cpu", random_state=seed
-        )
+        network = gl.DeepKernelNetwork(hidden=(80,), learning=None, device="cpu")
+        machine = gl.DeepMapClassifier(network, n_landmarks, device="cpu", random_state=seed)
         predicted["DeepMapClassifier"] = machine.fit(train, y_train).predict(test)
 
     rivals: dict[str, Callable[[], Any]] = {

@@ -65,9 +65,8 @@ def compare(n_samples: int, n_landmarks: int, threads: int, repeats: int, seed: 
         return gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed).fit(X)
 
     maps = {f"map, {name} kernels": network(kernels) for name, kernels in KERNELS.items()}
-    classifier = gl.DeepMapClassifier(
-        KERNELS["paper"], (80,), n_landmarks=n_landmarks, learning=None, tuning=None, device="cpu", random_state=seed
-    ).fit(X, y)
+    deep = gl.DeepKernelNetwork(KERNELS["paper"], (80,), learning=None, device="cpu")
+    classifier = gl.DeepMapClassifier(deep, n_landmarks, tuning=None, device="cpu", random_state=seed).fit(X, y)
     engines = {name: each.transform for name, each in maps.items()} | {"classifier": classifier.decision_function}
     served = {name: Served(model, folder, threads) for name, model in (maps | {"classifier": classifier}).items()}
     rows, figures = [], {}

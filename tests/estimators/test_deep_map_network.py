@@ -211,7 +211,7 @@ def test_fine_tune_goes_on_from_a_fitted_map(rng):
 @pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 def test_fine_tune_goes_on_from_what_a_classifier_has_tuned_by_default(rng):
     views = random_views(rng, 200)
-    clf = gl.DeepMapClassifier(("gaussian",), (3,), n_landmarks=15, learning=None, random_state=0)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), (3,), learning=None), 15, random_state=0)
     dmn = clf.fit(views[:100], np.arange(100) % 2).map_network_
     tuned = dmn.map_
     before, after = dmn.fine_tune(views[100:]).tuning_errors_
@@ -258,7 +258,8 @@ def test_precision_reaches_the_engine(rng):
 def test_a_model_that_wishes_for_another_machine_loads_and_runs(rng, tmp_path):
     X = {"a": rng.random((60, 8), dtype=np.float32)}
     y = np.arange(60) % 2
-    options = {"kernels": ("gaussian",), "hidden": (), "learning": None, "n_landmarks": 20, "random_state": 0}
+    network = gl.DeepKernelNetwork(("gaussian",), learning=None)
+    options = {"kernel": network, "n_landmarks": 20, "random_state": 0}
     expected = gl.DeepMapClassifier(**options).fit(X, y).decision_function(X)
     gl.save(gl.DeepMapClassifier(precision="tf32", **options).fit(X, y), tmp_path / "model")
     loaded = gl.load(tmp_path / "model")

@@ -234,8 +234,7 @@ def test_tuning_goes_on_from_the_map_that_met_the_wish(samples):
 def test_through_a_classifier_a_grid_search_and_a_file(rng, tmp_path, tuning):
     views = random_views(rng, 200, dtype=np.float32)
     y = (views["v0"][:, 0] > views["v0"][:, 1]).astype(int)
-    network = {"kernels": ("gaussian",), "hidden": (), "learning": None, "random_state": 0}
-    clf = gl.DeepMapClassifier(n_landmarks="10%", tuning=tuning, **network)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), learning=None), "10%", tuning=tuning, random_state=0)
     assert clone(clf).get_params()["n_landmarks"] == "10%"
     assert "10%" in estimator_html_repr(clf)
     dmn = clf.fit(views, y).map_network_
@@ -264,7 +263,7 @@ def test_of_data_in_blocks_the_number_is_chosen_on_a_sample(samples, monkeypatch
     dmn = gl.DeepMapNetwork(KERNEL, "20%", random_state=0).fit(gl.in_blocks(X, rows=70))
     assert {n: e for n, e, _ in dmn.landmark_curve_}[dmn.n_landmarks_] <= 20
     np.testing.assert_array_equal(dmn.landmarks_["view0"], samples[dmn.landmark_indices_])
-    clf = gl.DeepMapClassifier(("gaussian",), (), n_landmarks="10%", learning=None, random_state=0)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), learning=None), "10%", random_state=0)
     y = (samples[:, 0] > 1.5).astype(int)
     assert (np.asarray(clf.fit(gl.in_blocks(X, y, rows=70)).predict(X)) == y).mean() > 0.9
 

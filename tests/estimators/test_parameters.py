@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.svm import SVC
 from sklearn.utils import estimator_html_repr
 
 import gramless as gl
@@ -14,8 +16,8 @@ NETWORK = gl.DeepKernelNetwork("linear", **SMALL)
 ESTIMATORS = {
     "kernel network": NETWORK,
     "map network": gl.DeepMapNetwork(NETWORK, 4, random_state=0),
-    "kernel classifier": gl.DeepKernelClassifier("linear", **SMALL),
-    "map classifier": gl.DeepMapClassifier("linear", n_landmarks=4, **SMALL),
+    "kernel classifier": gl.DeepKernelClassifier(NETWORK, random_state=0),
+    "map classifier": gl.DeepMapClassifier(NETWORK, 4, random_state=0),
 }
 EVERYWHERE = {
     "device": ["gpu", "meta", "mps", 5, None, "cuda:x"],
@@ -33,6 +35,9 @@ NETWORKS = {
     "output_gain": [0, float("nan"), (1.0, 2.0), None, 10**400, "high"],
     "normalize": ["yes", None, 2],
 }
+KERNELS = {"kernel": [5, "linear", object(), SVC(), FrozenEstimator(SVC()), FrozenEstimator(NETWORK)]} | {
+    f"kernel__{name}": values for name, values in NETWORKS.items()
+}
 MAPS = {
     "n_landmarks": [0, -3, 1.5, float("nan"), "many", None],
     "landmarks": ["best", 5, None, [0.5], [99], [-1]],
@@ -48,15 +53,15 @@ OWN = {
     "kernel network": EVERYWHERE | NETWORKS,
     "map network": EVERYWHERE
     | MAPS
+    | KERNELS
     | {
-        "kernel": [5, "linear", object()],
         "hidden_components": [0, 1.5, (1.5,), "x"],
         "input_maps": ["best", 5],
         "evaluation": ["fast", None],
     },
-    "kernel classifier": EVERYWHERE | NETWORKS | HEADS,
+    "kernel classifier": EVERYWHERE | KERNELS | HEADS,
     "map classifier": EVERYWHERE
-    | NETWORKS
+    | KERNELS
     | MAPS
     | HEADS
     | {"head": ["logistic", None], "top_k": [0, 1.5], "recall_weight": [0.0, "best"], "threshold": ["best", 0.5]}
@@ -109,7 +114,8 @@ def test_one_kernel_needs_no_list(kernels, data):
 
 @pytest.mark.parametrize("kernels", ["typo", None, 5, ["typo"], {"a": "typo"}, object()])
 def test_a_wrong_kernel_can_still_be_looked_at(kernels):
-    for estimator in (gl.DeepKernelNetwork(kernels), gl.DeepMapClassifier(kernels), gl.DeepKernelClassifier(kernels)):
+    network = gl.DeepKernelNetwork(kernels)
+    for estimator in (network, gl.DeepMapClassifier(network), gl.DeepKernelClassifier(network)):
         assert "<style>" in estimator_html_repr(estimator)
         assert not estimator.__sklearn_tags__().input_tags.positive_only
 

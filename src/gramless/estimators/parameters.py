@@ -74,7 +74,7 @@ NETWORK_CONSTRAINTS: Constraints = {
     "output_gain": [POSITIVE, StrOptions({"auto"})],
     "normalize": ["boolean"],
 }
-"""Of every estimator with a network of its own."""
+"""Of a kernel network."""
 
 MAP_CONSTRAINTS: Constraints = {
     "n_landmarks": [
