@@ -94,9 +94,9 @@ def choose(
     return candidates[number], C
 
 
-def run(data: MultiViewSet, method: str, share: float, split: int, device: str) -> dict[str, Any]:
+def run(data: MultiViewSet, method: str, share: float, split: int) -> dict[str, Any]:
     train, test = data.split(share, split)
-    fixed: dict[str, Any] = {"device": device, "random_state": split}
+    fixed: dict[str, Any] = {"random_state": split}
     chosen: dict[str, Any] = {}
     if method == MAP:
         model: Any = gl.DeepMapClassifier(**fixed)
@@ -118,6 +118,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     asked = parser.parse_args()
+    gl.set_config(device=asked.device)
     paths = sorted(asked.data.glob("*.npz"), key=lambda path: path.stat().st_size)
     names = [path.stem for path in paths if not asked.sets or path.stem in asked.sets]
     methods = [*KERNEL_MACHINES, MAP]
@@ -125,7 +126,7 @@ def main() -> None:
     for name in names:
         data = load(asked.data / f"{name}.npz")
         for split, method in product(range(asked.splits), methods):
-            found = run(data, method, asked.share, split, asked.device)
+            found = run(data, method, asked.share, split)
             runs[method][name].append(found)
             print(f"{name}, split {split}, {method}: {found}", flush=True)
 

@@ -94,12 +94,12 @@ class TestAutomaticTuning:
 
     def test_a_budget_without_room_for_it_leaves_the_map_as_it_is_and_says_so(self, tailed):
         X, Y = tailed
-        tight = {"n_landmarks": 100, "memory_budget": "400 KiB"}
-        with pytest.raises(gl.MemoryBudgetError, match="moving 100 landmarks"):
-            self.classifier(tuning="landmarks", **tight).fit(X, Y)
-        with pytest.warns(UserWarning, match=r"tuning='auto' moves the landmarks no further: .* raise memory_budget"):
-            clf = self.classifier(**tight).fit(X, Y)
-        plain = self.classifier(tuning=None, **tight).fit(X, Y)
+        with gl.config_context(memory_budget="400 KiB"):
+            with pytest.raises(gl.MemoryBudgetError, match="moving 100 landmarks"):
+                self.classifier(tuning="landmarks", n_landmarks=100).fit(X, Y)
+            with pytest.warns(UserWarning, match=r"'auto' moves the landmarks no further: .* raise memory_budget"):
+                clf = self.classifier(n_landmarks=100).fit(X, Y)
+            plain = self.classifier(tuning=None, n_landmarks=100).fit(X, Y)
         assert clf.map_network_.tuning is None
         np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
 

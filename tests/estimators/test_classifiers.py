@@ -210,8 +210,9 @@ def test_the_same_seed_gives_the_same_bits(classifier, iris):
 
 def test_a_gram_matrix_over_the_budget_is_refused_before_anything_is_computed(iris):
     X, y = iris
-    with pytest.raises(gl.MemoryBudgetError, match=r"150 x 150 kernel matrix needs 351.6 KiB.*DeepMapClassifier"):
-        gl.DeepKernelClassifier(memory_budget="100 KiB", **SMALL).fit(X, y)
+    words = r"150 x 150 kernel matrix needs 351.6 KiB.*DeepMapClassifier"
+    with gl.config_context(memory_budget="100 KiB"), pytest.raises(gl.MemoryBudgetError, match=words):
+        gl.DeepKernelClassifier(**SMALL).fit(X, y)
 
 
 class TestBadInput:

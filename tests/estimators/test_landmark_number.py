@@ -132,18 +132,16 @@ def test_a_wish_beyond_the_samples_takes_all_that_can_be_had_and_says_so(samples
 
 
 def test_a_wish_beyond_the_memory_budget_takes_all_that_can_be_had_and_says_so(samples):
-    with pytest.warns(UserWarning, match=r"70 landmarks reach .* memory budget of 195.3 KiB allows no more: raise"):
-        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", memory_budget=200_000, random_state=0).fit(samples)
+    words = r"70 landmarks reach .* memory budget of 195.3 KiB allows no more: raise"
+    with gl.config_context(memory_budget=200_000), pytest.warns(UserWarning, match=words):
+        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", random_state=0).fit(samples)
     assert [number for number, _, _ in dmn.landmark_curve_] == [50, 70]
-    with pytest.warns(
-        UserWarning, match=r"50 landmarks reach .* leverage scores .* needs .* raise memory_budget, wish"
-    ):
-        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", landmarks="leverage", memory_budget=500_000, random_state=0).fit(
-            samples
-        )
+    words = r"50 landmarks reach .* leverage scores .* needs .* raise memory_budget, wish"
+    with gl.config_context(memory_budget=500_000), pytest.warns(UserWarning, match=words):
+        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", landmarks="leverage", random_state=0).fit(samples)
     assert dmn.n_landmarks_ == 50
-    with pytest.raises(gl.MemoryBudgetError):
-        gl.DeepMapNetwork(KERNEL, "1%", memory_budget=1, random_state=0).fit(samples)
+    with gl.config_context(memory_budget=1), pytest.raises(gl.MemoryBudgetError):
+        gl.DeepMapNetwork(KERNEL, "1%", random_state=0).fit(samples)
 
 
 def test_components_that_hold_the_error_up_are_named(samples):

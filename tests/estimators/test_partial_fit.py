@@ -92,8 +92,9 @@ def test_classes_beside_an_indicator_are_its_columns(samples):
 def test_what_is_remembered_must_fit_into_the_budget(samples):
     X, y = samples
     Y = np.eye(20, dtype=int)[y + 3 * (np.arange(N) % 6)]
-    model = gl.DeepMapClassifier(memory_budget="9MB", **(SMALL | {"n_landmarks": 150}))
-    with pytest.raises(gl.MemoryBudgetError, match="remembering blocks of 20 labels on 150 features"):
+    model = gl.DeepMapClassifier(**(SMALL | {"n_landmarks": 150}))
+    words = "remembering blocks of 20 labels on 150 features"
+    with gl.config_context(memory_budget="9MB"), pytest.raises(gl.MemoryBudgetError, match=words):
         model.partial_fit(X, Y)
 
 

@@ -79,7 +79,7 @@ MODELS = {
     ),
     "learned network": gl.DeepKernelNetwork(hidden=(3,), learning=SemiSupervised(n_steps=2), random_state=0),
     "kernel classifier": gl.DeepKernelClassifier(class_weight={0: 2.0}, C=float("inf"), **SMALL),
-    "map classifier": gl.DeepMapClassifier(n_landmarks=12, memory_budget="1 GB", **SMALL),
+    "map classifier": gl.DeepMapClassifier(n_landmarks=12, **SMALL),
 }
 
 

@@ -17,8 +17,9 @@ from gramless.estimators.given_kernel import KERNEL, fitted_kernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
-from gramless.support.budget import require, resolve_budget
-from gramless.support.constraints import PLACE, Constraints, Options
+from gramless.support.budget import require
+from gramless.support.config import current_budget
+from gramless.support.constraints import INPUT, Constraints, Options
 from gramless.views import Views, check_layout
 
 
@@ -36,9 +37,10 @@ class DeepKernelClassifier(ViewsClassifier):
         Penalty of the SVM; the network is scaled so that it means the same for all networks.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
-    views, device, memory_budget, random_state
-        As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one. The n x n Gram
-        matrix is refused, before anything is computed, where it does not fit.
+    views, random_state
+        As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
+
+    The n x n Gram matrix is refused, before anything is computed, where it does not fit into the memory budget.
 
     Attributes
     ----------
@@ -55,7 +57,7 @@ class DeepKernelClassifier(ViewsClassifier):
     _parameter_constraints: ClassVar[Constraints] = (
         KERNEL
         | HEAD_CONSTRAINTS
-        | PLACE
+        | INPUT
         | {"C": [PENALTY, Options(Real, {math.inf})]}  # which leaves no sample on the wrong side
     )
 
@@ -66,29 +68,24 @@ class DeepKernelClassifier(ViewsClassifier):
         C: float = 1.0,
         class_weight: Any = None,
         views: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        memory_budget: int | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
         self.class_weight = class_weight
         self.views = views
-        self.device = device
-        self.memory_budget = memory_budget
         self.random_state = random_state
 
     def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
         n = len(signs)
         require(
             2 * 8 * n**2,  # the matrix and LIBSVM's copy
-            resolve_budget(self.memory_budget),
+            current_budget(),
             what=f"an SVM on the {n:,} x {n:,} kernel matrix",
             remedy="Use DeepMapClassifier, whose cost is linear, or raise memory_budget.",
         )
-        kernel = fitted_kernel(self.kernel, views, y, self.random_state)
-        self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget)
-        known = samples_of(views.match(kernel.layout), labelled)
+        self.kernel_ = fitted_kernel(self.kernel, views, y, self.random_state)
+        known = samples_of(views.match(self.kernel_.layout), labelled)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
         head = fit_kernel_svms(gram, signs, self.C, weights)

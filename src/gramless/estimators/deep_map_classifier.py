@@ -47,9 +47,9 @@ from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import TUNERS
-from gramless.support.budget import resolve_budget
 from gramless.support.checks import check_array
-from gramless.support.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
+from gramless.support.config import current_budget
+from gramless.support.constraints import INPUT, POSITIVE, Constraints, StrOptions, whole
 from gramless.views import Views
 
 N_FOLDS = 5
@@ -66,7 +66,7 @@ class DeepMapClassifier(ViewsClassifier):
     kernel : DeepKernelNetwork, DeepKernel, FrozenEstimator or None
         A network, which is cloned and fitted here; a kernel, or a frozen network, that is used as it is; None is a
         DeepKernelNetwork as it comes. To search over a network's parameters (`kernel__hidden`), give one.
-    n_landmarks, landmarks, n_components, precision
+    n_landmarks, landmarks, n_components
         The map, as in DeepMapNetwork; of a wish such as n_landmarks="1%", `map_network_` has the curve.
     tuning : "auto", None, "landmarks", "algorithm1"
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
@@ -95,7 +95,7 @@ class DeepMapClassifier(ViewsClassifier):
         With data in blocks: a folder, on a cluster one that all workers see. In a folder of their own within it,
         vectors of the training samples are kept while the classifiers are fitted; after a stop the same fit continues
         there. None computes the vectors anew in each of a handful of passes.
-    views, device, memory_budget, random_state
+    views, random_state
         As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
     Attributes
@@ -131,7 +131,7 @@ class DeepMapClassifier(ViewsClassifier):
         KERNEL
         | MAP_CONSTRAINTS
         | HEAD_CONSTRAINTS
-        | PLACE
+        | INPUT
         | {
             "tuning": [StrOptions({"auto", *TUNERS}), None],
             "head": [StrOptions(set(get_args(Kind)))],
@@ -151,7 +151,6 @@ class DeepMapClassifier(ViewsClassifier):
         landmarks: Any = "uniform",
         n_components: int | None = None,
         tuning: str | None = "auto",
-        precision: str = "float32",
         C: float = 1.0,
         head: Kind = "squared_hinge",
         top_k: int | None = None,
@@ -161,8 +160,6 @@ class DeepMapClassifier(ViewsClassifier):
         max_iter: int = 10_000,
         scratch: str | Path | None = None,
         views: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        memory_budget: int | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -170,7 +167,6 @@ class DeepMapClassifier(ViewsClassifier):
         self.landmarks = landmarks
         self.n_components = n_components
         self.tuning = tuning
-        self.precision = precision
         self.C = C
         self.head = head
         self.top_k = top_k
@@ -180,8 +176,6 @@ class DeepMapClassifier(ViewsClassifier):
         self.max_iter = max_iter
         self.scratch = scratch
         self.views = views
-        self.device = device
-        self.memory_budget = memory_budget
         self.random_state = random_state
 
     def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
@@ -192,9 +186,6 @@ class DeepMapClassifier(ViewsClassifier):
             landmarks=self.landmarks,
             n_components=self.n_components,
             tuning=None if self.tuning == "auto" else self.tuning,
-            precision=self.precision,
-            device=self.device,
-            memory_budget=self.memory_budget,
             random_state=seeds[1],
         ).fit(views)
         tuned = AutomaticTuning()
@@ -203,9 +194,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
-        fit = LinearFit(
-            self.head, self.C, self._residual(known, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
-        )
+        fit = LinearFit(self.head, self.C, self._residual(known, phi), self.max_iter, current_budget(), seeds[2])
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
         self._learn_labelling(fit, known, phi, tuned.unshaped, signs, weights, seeds[2])
         head = fit(phi, signs, weights)
@@ -279,7 +268,7 @@ class DeepMapClassifier(ViewsClassifier):
     def _nothing_remembered(self) -> OnlineHead:
         n_labels, n_features = self.head_.coefficients.shape
         weights = self.labels_.weights(np.ones(n_labels), 2, self.class_weight)  # which no number of samples enters
-        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=resolve_budget(self.memory_budget))
+        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=current_budget())
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
@@ -299,7 +288,7 @@ class DeepMapClassifier(ViewsClassifier):
         if self.head == "huberized_hinge":
             loss = HuberizedHinge(self._residual(views, self._features(views)))
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
-        sides, budget = self.C * np.array(weights), resolve_budget(self.memory_budget)
+        sides, budget = self.C * np.array(weights), current_budget()
         fit = BlockFit(loss, self.labels_, learning, look.labels, sides, budget, self.max_iter)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)

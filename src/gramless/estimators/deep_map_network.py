@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Plan
+from gramless.engine import Plan, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.first_look import check_domains, first_look
@@ -30,9 +30,10 @@ from gramless.maps import CollapsedMap, DeepMap, build_layered, choose_recipes, 
 from gramless.maps.explicit import MapRecipe, warn_if_clipped
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS, RepresenterMap
-from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.budget import row_blocks
 from gramless.support.checks import check_array
-from gramless.support.constraints import PLACE, WHOLE_NUMBERS, Constraints, StrOptions, is_sequence, whole
+from gramless.support.config import current_budget
+from gramless.support.constraints import INPUT, WHOLE_NUMBERS, Constraints, StrOptions, is_sequence, whole
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
@@ -66,10 +67,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         How the map is fine-tuned on the training samples, without their labels, so that it stays true away from the
         landmarks; a map with a higher error on held-out samples is never kept. "landmarks" moves the landmarks, which
         need not be samples; "algorithm1" is the paper's. None leaves the map as it is compiled.
-    precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU)
-        What the engine may give up for speed: "codes" compares histograms by 8-bit codes, "tf32" and "bf16" multiply
-        matrices with shorter mantissas. docs/engine.md has the measured errors. A device that lacks it uses float32.
-    views, device, memory_budget, random_state
+    views, random_state
         As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
     Attributes
@@ -104,7 +102,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     _parameter_constraints: ClassVar[Constraints] = (
         KERNEL
         | MAP_CONSTRAINTS
-        | PLACE
+        | INPUT
         | {
             "hidden_components": [whole(1), WHOLE_NUMBERS, None],
             "input_maps": [StrOptions({"eigen", "paper"}), dict],
@@ -123,10 +121,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         input_maps: Any = "eigen",
         evaluation: str = "auto",
         tuning: str | None = None,
-        precision: str = "float32",
         views: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        memory_budget: int | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -137,10 +132,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         self.input_maps = input_maps
         self.evaluation = evaluation
         self.tuning = tuning
-        self.precision = precision
         self.views = views
-        self.device = device
-        self.memory_budget = memory_budget
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -157,8 +149,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     def _fit(self, X: Any, y: Any) -> None:
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
-        kernel = fitted_kernel(self.kernel, views, y, self.random_state)
-        self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget, precision=self.precision)
+        self.kernel_ = fitted_kernel(self.kernel, views, y, self.random_state)
         views = views.match(self.kernel_.layout)
         wished = wished_error(self.n_landmarks)
         if wished is None:
@@ -247,7 +238,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError(
                 f"a {type(self.map_).__name__} runs layer by layer in plain PyTorch: there is no plan of it."
             )
-        plan = self.map_.plan(n_samples, self.kernel_.compute_device(self.landmarks_))
+        plan = self.map_.plan(n_samples, choose_device(self.landmarks_))
         if not self.landmark_curve_:
             return plan
         errors = ", ".join(f"{error:.3g}% with {number:,}" for number, error, _ in self.landmark_curve_)
@@ -280,7 +271,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
                 f"n_landmarks={self.n_landmarks!r} is a wish for a collapsed map; that of a layered one, whose hidden "
                 "layers and input maps have errors of their own, is a number."
             )
-        budget = resolve_budget(self.memory_budget)
+        budget = current_budget()
         select = SELECTORS[self.landmarks]
         choice = choose_number(self.kernel_, views, wished, select, self.n_components, generator, budget)
         if choice.shortfall is not None:
@@ -292,9 +283,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
         """As many as asked for, or all samples where there are fewer."""
         n_landmarks = min(int(self.n_landmarks), len(views))
-        return SELECTORS[self.landmarks](
-            self.kernel_, views, n_landmarks, generator, resolve_budget(self.memory_budget)
-        )
+        return SELECTORS[self.landmarks](self.kernel_, views, n_landmarks, generator, current_budget())
 
     def _compile(self, views: Views, generator: torch.Generator) -> DeepMap:
         recipes = self._layered_recipes()
@@ -307,7 +296,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             [*self._hidden_components(), self.n_components],
             views.dtype,
             generator,
-            lambda view: feature_bounds(views, view, resolve_budget(self.memory_budget)),
+            lambda view: feature_bounds(views, view, current_budget()),
         )
 
     def _layered_recipes(self) -> list[MapRecipe] | None:
