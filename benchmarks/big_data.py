@@ -56,13 +56,5 @@ def opened(folder: Path, n_samples: int) -> tuple[dict[str, np.ndarray], np.ndar
 
 def classifier(n_landmarks: int, seed: int, scratch: Path | None = None) -> gl.DeepMapClassifier:
     """16 kernels, as many hidden units as in the paper; nothing is learned but heads: data is what is large here."""
-    return gl.DeepMapClassifier(
-        KERNELS,
-        (80,),
-        n_landmarks=n_landmarks,
-        learning=None,
-        tuning=None,
-        device="cpu",
-        scratch=scratch,
-        random_state=seed,
-    )
+    network = gl.DeepKernelNetwork(KERNELS, (80,), learning=None)
+    return gl.DeepMapClassifier(network, n_landmarks, tuning=None, scratch=scratch, random_state=seed)

@@ -148,4 +148,5 @@ if __name__ == "__main__":
     parser.add_argument("--landmarks", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    gl.set_config(device="cpu")
     compare(given.folder.resolve(), given.samples, given.timed, given.landmarks, given.seed)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 import gramless as gl
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores, mean_average_precision, top_k
 from gramless.network import Layer, forward
@@ -64,7 +65,7 @@ class ElementaryBank:
 
     def __init__(self, kernel: DeepKernel, views: gl.Views) -> None:
         self.inputs, self.layout = kernel.inputs, kernel.layout
-        device = kernel.compute_device(views)
+        device = choose_device(views)
         n = len(views)
         self.values = torch.empty(len(kernel.inputs), n, n, device=device)
         for start in range(0, n, 500):

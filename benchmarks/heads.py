@@ -28,6 +28,7 @@ from harness import RESULTS, report
 from torch import Tensor
 
 import gramless as gl
+from gramless.engine import choose_device
 from gramless.heads import (
     Calibration,
     HuberizedHinge,
@@ -41,7 +42,7 @@ from gramless.heads import (
 from gramless.heads.operating_points import RECALL_WEIGHTS, best_recall_weight, operating_points
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores
-from gramless.support.budget import resolve_budget
+from gramless.support.config import current_budget
 
 TUNINGS = {None: "", "exact": ", exact landmarks", "default": ", fine-tuned"}
 FINE_TUNED_LANDMARKS = 1_000  # up to which maps are tried fine-tuned as well
@@ -71,9 +72,7 @@ def linear_heads(phi: Tensor, width: float, labels: np.ndarray, seed: int) -> di
 
     def batched(loss: SquaredHinge | HuberizedHinge) -> Margins:
         def margins(fitted: np.ndarray, asked: np.ndarray, C: float) -> np.ndarray:
-            head = fit_all_labels(
-                phi[fitted], signs[fitted], loss, C, ones, budget=resolve_budget(None), tolerance=1e-3
-            )
+            head = fit_all_labels(phi[fitted], signs[fitted], loss, C, ones, budget=current_budget(), tolerance=1e-3)
             return head.margins(phi[asked].cpu().numpy())
 
         return margins
@@ -177,7 +176,7 @@ def main() -> None:
     chosen = options()
     corel = load(chosen.features)
     kernel = gl.load(chosen.kernel)
-    device = kernel.compute_device(corel.views)
+    device = choose_device(corel.views)
     gram = kernel.tensor(corel.views, corel.views).to(device)
     table: dict[str, list[Result]] = {}
 

@@ -36,8 +36,8 @@ SETTINGS = (gl.Supervised, gl.SemiSupervised, Eigen, Exact, Fourier, Unary)
 ESTIMATORS = {
     gl.DeepKernelNetwork: {"hidden": (3,), "learning": None},
     gl.DeepMapNetwork: {"kernel": gl.DeepKernelNetwork(("linear", "gaussian"), (2,), learning=None), "n_landmarks": 5},
-    gl.DeepKernelClassifier: {"hidden": (3,), "learning": None},
-    gl.DeepMapClassifier: {"hidden": (3,), "learning": None, "n_landmarks": 5},
+    gl.DeepKernelClassifier: {"kernel": gl.DeepKernelNetwork(hidden=(3,), learning=None)},
+    gl.DeepMapClassifier: {"kernel": gl.DeepKernelNetwork(hidden=(3,), learning=None), "n_landmarks": 5},
 }
 LEARNING = gl.Supervised(n_steps=2, evaluate_every=1)
 
@@ -82,13 +82,20 @@ def fitted() -> list[Any]:
     layered = gl.DeepMapNetwork(
         **ESTIMATORS[gl.DeepMapNetwork], evaluation="layered", input_maps="paper", random_state=0
     )
-    several = gl.DeepMapClassifier(hidden=(3,), learning=None, n_landmarks=5, top_k=1, random_state=0)
+    several = gl.DeepMapClassifier(**ESTIMATORS[gl.DeepMapClassifier], top_k=1, random_state=0)
     return [*found, layered.fit(views), several.fit(views, np.column_stack([y, 1 - y, y]))]
 
 
 def hidden_over(kernels: Iterable[Any]) -> tuple[int, ...]:
     """Hidden units, where these kernels may stand under another activation than exp."""
     return () if any(kernel.conditional for kernel in kernels) else (2,)
+
+
+def with_network(kind: type, network: dict[str, Any]) -> dict[str, Any]:
+    """Settings of an estimator that is a network of these parameters, or has one."""
+    if kind is gl.DeepKernelNetwork:
+        return network
+    return ESTIMATORS[kind] | {"kernel": gl.DeepKernelNetwork(**network)}
 
 
 def fit_on_array(rng: Rng, i: int) -> Try:
@@ -99,12 +106,13 @@ def fit_on_array(rng: Rng, i: int) -> Try:
     if kind is not gl.DeepMapNetwork:
         chosen = tuple(rng.choice(list(NAMED), 2))
         normalize, luck = bool(rng.random() < 0.6), rng.random()
-        settings = settings | {"kernels": chosen, "normalize": normalize}
-        settings |= {"hidden": hidden_over(NAMED[kernel] for kernel in chosen)}
-        if luck < 0.1:
-            settings |= {"learning": LEARNING}
-        elif luck < 0.3:
-            settings = {key: value for key, value in ESTIMATORS[kind].items() if key == "n_landmarks"}
+        network = {
+            "kernels": chosen,
+            "normalize": normalize,
+            "hidden": hidden_over(NAMED[kernel] for kernel in chosen),
+            "learning": LEARNING if luck < 0.1 else None,
+        }
+        settings = with_network(kind, network if luck < 0.1 or luck >= 0.3 else {})
 
     def call() -> Iterator[Any]:
         y = np.arange(n_rows(X)) % 2
@@ -149,14 +157,15 @@ def fit_on_labels(rng: Rng, i: int) -> Try:
     make, kind = LABELS[i % len(LABELS)], list(ESTIMATORS)[i // len(LABELS) % len(ESTIMATORS)]
     X, _ = ordinary(rng, int(rng.choice([2, 3, 8, 12])))
     y = make(rng, len(X))
-    learned = {"learning": LEARNING} if rng.random() < 0.5 and kind is not gl.DeepMapNetwork else {}
+    learning = LEARNING if rng.random() < 0.5 and kind is not gl.DeepMapNetwork else None
+    settings = with_network(kind, {"hidden": (3,), "learning": learning})
     partial = kind is gl.DeepMapClassifier and rng.random() < 0.4
 
     def call() -> Iterator[Any]:
-        estimator = kind(**(ESTIMATORS[kind] | learned), random_state=0)
+        estimator = kind(**settings, random_state=0)
         yield from answers(estimator.partial_fit(X, y) if partial else estimator.fit(X, y), X)
 
-    return Try(f"{kind.__name__}.fit, labels", f"{y!r} {learned} partial={partial}", [X, y], call)
+    return Try(f"{kind.__name__}.fit, labels", f"{y!r} {learning} partial={partial}", [X, y], call)
 
 
 def estimator_parameter(rng: Rng, i: int) -> Try:

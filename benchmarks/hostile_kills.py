@@ -61,7 +61,8 @@ def samples(seed: int) -> tuple[gl.Views, np.ndarray]:
 
 def fit_with_checkpoint(X: gl.Views, y: np.ndarray) -> None:
     learning = gl.Supervised(n_steps=12, max_samples=150, checkpoint="checkpoint")
-    gl.save(gl.DeepMapClassifier(hidden=(4,), n_landmarks=20, learning=learning, random_state=0).fit(X, y), "model")
+    network = gl.DeepKernelNetwork(hidden=(4,), learning=learning)
+    gl.save(gl.DeepMapClassifier(network, 20, random_state=0).fit(X, y), "model")
 
 
 def write_blocks(model: gl.DeepMapNetwork, X: gl.Views, name: str) -> None:

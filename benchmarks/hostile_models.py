@@ -58,9 +58,11 @@ def models(seed: int) -> dict[str, Any]:
         return gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 6, random_state=0, **settings).fit(X)
 
     def classifier(labels: Any, **settings: Any) -> Any:
-        return gl.DeepMapClassifier(**SMALL, **({"n_landmarks": 6} | settings)).fit(X, labels)
+        return gl.DeepMapClassifier(
+            gl.DeepKernelNetwork(**SMALL), **({"n_landmarks": 6, "random_state": 0} | settings)
+        ).fit(X, labels)
 
-    online = gl.DeepMapClassifier(n_landmarks=6, **SMALL)
+    online = gl.DeepMapClassifier(gl.DeepKernelNetwork(**SMALL), 6, random_state=0)
     for _ in range(2):
         online.partial_fit(X, y)
     started = OnlineHead.start(2, 3, 1.0, [(1.0, 1.0)] * 2, budget=1 << 20)
@@ -88,7 +90,7 @@ def models(seed: int) -> dict[str, Any]:
         "map of a frozen network": gl.DeepMapNetwork(
             FrozenEstimator(gl.DeepKernelNetwork(**SMALL).fit(X)), 6, random_state=0
         ).fit(X),
-        "kernel classifier": gl.DeepKernelClassifier(class_weight={0: 2.0}, **SMALL).fit(X, y),
+        "kernel classifier": gl.DeepKernelClassifier(gl.DeepKernelNetwork(**SMALL), class_weight={0: 2.0}).fit(X, y),
         "two classes": classifier(y > 0),
         "texts": classifier(texts, head="hinge"),
         "texts as objects": classifier(texts.astype(object), n_landmarks=5),
@@ -105,7 +107,7 @@ def _annotator(rng: np.random.Generator) -> Annotator:
     words = {"DenseSift": rng.random((5, 128)).astype(np.float32)}
     views = {"Rgb": rng.random((N, 8)), "DenseSift": rng.random((N, 5))}
     Y = (rng.random((N, 3)) < 0.5).astype(int)
-    clf = gl.DeepMapClassifier(n_landmarks=6, top_k=2, **SMALL).fit(views, Y)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(**SMALL), 6, top_k=2, random_state=0).fit(views, Y)
     album = Album.of([f"{i}.jpg" for i in range(N)], Y, clf.map_network_.transform(views), [b"JPEG" * 3] * N)
     return Annotator(PictureFeatures(tuple(views), words), clf, ("sea", "sky", "tree"), album)
 

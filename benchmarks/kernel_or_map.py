@@ -52,7 +52,7 @@ def seconds_of(rivals: dict[str, Callable[[], object]], repeats: int) -> dict[st
 def compare(both_sizes: Sequence[int], map_sizes: Sequence[int], n_landmarks: int, repeats: int, seed: int) -> None:
     X = histograms(max([*both_sizes, *map_sizes]), seed)
     kernel = paper_kernel(X, seed)
-    network = gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed).fit(X[:2000])
+    network = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(X[:2000])
     kernel_seconds: dict[int, float] = {}
     map_seconds: dict[int, float] = {}
     for n in both_sizes:
@@ -113,5 +113,6 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="both up to 4,000 samples, vectors up to 10,000")
     chosen = parser.parse_args()
     torch.set_num_threads(THREADS)
+    gl.set_config(device="cpu")
     sizes = ([2000, 4000], [10_000]) if chosen.quick else (chosen.sizes, chosen.map_sizes)
     compare(*sizes, chosen.landmarks, chosen.repeats, chosen.seed)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from harness import report
 from torch import Tensor
 
 import gramless as gl
+from gramless.engine import choose_device
 from gramless.estimators.automatic_tuning import ranking
 from gramless.heads import SquaredHinge, fit_all_labels
 from gramless.maps import CollapsedMap
@@ -41,8 +41,8 @@ COLUMNS = ("outside S and S'", "MAP per picture", "MAP per keyword", "seconds")
 Figures = dict[str, float]
 
 
-def learned(corel: Corel5k, rows: np.ndarray, seed: int, device: str) -> gl.DeepKernel:
-    network = gl.DeepKernelNetwork(learning="leave-one-out", device=device, random_state=seed)
+def learned(corel: Corel5k, rows: np.ndarray, seed: int) -> gl.DeepKernel:
+    network = gl.DeepKernelNetwork(learning="leave-one-out", random_state=seed)
     return network.fit(corel.views[rows], corel.labels[rows]).kernel_
 
 
@@ -54,7 +54,7 @@ def maps(
     generator = torch.Generator().manual_seed(seed)
     started = time.perf_counter()
     landmarks = np.random.default_rng(seed).permutation(len(rows))[:n_landmarks]
-    made = gl.DeepMapNetwork(kernel, landmarks=landmarks, device=kernel.device, random_state=seed).fit(views).map_
+    made = gl.DeepMapNetwork(kernel, landmarks=landmarks, random_state=seed).fit(views).map_
     yield NYSTROM, made, time.perf_counter() - started
     started = time.perf_counter()
     made = move_landmarks(made, views, generator).map
@@ -82,11 +82,11 @@ def judged(answers: np.ndarray, corel: Corel5k) -> Figures:
     return {"MAP per picture": scores.map_pictures, "MAP per keyword": scores.map_keywords}
 
 
-def chosen_penalties(corel: Corel5k, sizes: list[int], device: str) -> dict[tuple[int | None, str], float]:
+def chosen_penalties(corel: Corel5k, sizes: list[int]) -> dict[tuple[int | None, str], float]:
     """The C of the kernel and of every map, by what a fifth of the training pictures says of the first draw."""
     fit, held = corel.validation_split(0)
-    kernel = learned(corel, fit, 0, device)
-    gram = kernel.tensor(corel.views, corel.views, torch.float32).to(kernel.compute_device(corel.views))
+    kernel = learned(corel, fit, 0)
+    gram = kernel.tensor(corel.views, corel.views, torch.float32).to(choose_device(corel.views))
     found = {(None, ITSELF): best_penalty(lambda C: svm_margins(gram, corel.labels, fit, held, C), corel, held)}
     for n_landmarks in sizes:
         for row, made, _ in maps(kernel, corel, fit, n_landmarks, 0, with_labels=True):
@@ -104,8 +104,9 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--frozen", type=Path, help="a saved kernel, for the relative errors alone")
     chosen = parser.parse_args()
+    gl.set_config(device=chosen.device)
     corel, cells = load(chosen.features), {}
-    penalties = {} if chosen.frozen else chosen_penalties(corel, chosen.landmarks, chosen.device)
+    penalties = {} if chosen.frozen else chosen_penalties(corel, chosen.landmarks)
     print("C:", {f"{n} {row}": C for (n, row), C in penalties.items()}, flush=True)
 
     def note(n_landmarks: int | None, row: str, figures: Figures) -> None:
@@ -114,12 +115,9 @@ def main() -> None:
 
     for draw in range(chosen.draws):
         started = time.perf_counter()
-        if chosen.frozen:
-            kernel = replace(gl.load(chosen.frozen), device=chosen.device)
-        else:
-            kernel = learned(corel, corel.train, draw, chosen.device)
+        kernel = gl.load(chosen.frozen) if chosen.frozen else learned(corel, corel.train, draw)
         seconds = time.perf_counter() - started
-        gram = kernel.tensor(corel.views, corel.views, torch.float32).to(kernel.compute_device(corel.views))
+        gram = kernel.tensor(corel.views, corel.views, torch.float32).to(choose_device(corel.views))
         if penalties:
             answers = svm_margins(gram, corel.labels, corel.train, corel.test, penalties[None, ITSELF])
             note(None, ITSELF, judged(answers, corel) | {"seconds": seconds})

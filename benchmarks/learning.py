@@ -39,7 +39,7 @@ Gram = Callable[[np.ndarray], Tensor]
 """The kernel of all pictures by a method that may look at the labels of the given rows."""
 
 
-def methods(corel: Corel5k, bank: ElementaryBank, seed: int, device: str) -> dict[str, dict[str, Gram]]:
+def methods(corel: Corel5k, bank: ElementaryBank, seed: int) -> dict[str, dict[str, Gram]]:
     """Per method, its candidates."""
     n_kernels = len(bank.inputs)
 
@@ -48,10 +48,10 @@ def methods(corel: Corel5k, bank: ElementaryBank, seed: int, device: str) -> dic
         return lambda rows: bank.gram(layers)
 
     def shared(parameters: dict[str, Any]) -> Gram:
-        return lambda rows: bank.gram(fit_network(corel, rows, on_papers_kernels(parameters), seed, device).layers)
+        return lambda rows: bank.gram(fit_network(corel, rows, on_papers_kernels(parameters), seed).layers)
 
     def default(rows: np.ndarray) -> Tensor:
-        return fit_network(corel, rows, {}, seed, device).tensor(corel.views, corel.views).to(bank.values.device)
+        return fit_network(corel, rows, {}, seed).tensor(corel.views, corel.views).to(bank.values.device)
 
     average = np.full(n_kernels, 1 / n_kernels)
     singles = {f"{e.view} {e.kernel.name}": fixed(np.eye(n_kernels)[q], "identity") for q, e in enumerate(bank.inputs)}
@@ -68,9 +68,9 @@ def on_papers_kernels(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"kernels": PAPERS_KERNELS} | parameters
 
 
-def fit_network(corel: Corel5k, rows: np.ndarray, parameters: dict[str, Any], seed: int, device: str) -> gl.DeepKernel:
+def fit_network(corel: Corel5k, rows: np.ndarray, parameters: dict[str, Any], seed: int) -> gl.DeepKernel:
     """Learned from the labels of the given rows; in semi-supervised learning all other pictures are unlabelled."""
-    model = gl.DeepKernelNetwork(**parameters, device=device, random_state=seed)
+    model = gl.DeepKernelNetwork(**parameters, random_state=seed)
     if parameters.get("learning") == "semi-supervised":
         labelled = np.isin(np.arange(len(corel.labels)), rows)
         return model.fit(corel.views, corel.labels, labelled=labelled).kernel_
@@ -97,19 +97,20 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
+    gl.set_config(device=chosen.device)
     corel = load(chosen.features)
     untrained = on_papers_kernels({"learning": None})
-    bank = ElementaryBank(fit_network(corel, corel.train, untrained, 0, chosen.device), corel.views)
+    bank = ElementaryBank(fit_network(corel, corel.train, untrained, 0), corel.views)
     found: dict[str, list[Scores]] = {}
     settings: dict[str, list[str]] = {}
-    for seed, name in product(range(chosen.seeds), methods(corel, bank, 0, chosen.device)):
-        scores, setting = choose_and_test(corel, methods(corel, bank, seed, chosen.device)[name], seed)
+    for seed, name in product(range(chosen.seeds), methods(corel, bank, 0)):
+        scores, setting = choose_and_test(corel, methods(corel, bank, seed)[name], seed)
         found.setdefault(name, []).append(scores)
         settings.setdefault(name, []).append(setting)
         print(f"seed {seed}, {name}: {scores} ({setting})", flush=True)
     RESULTS.mkdir(parents=True, exist_ok=True)
     trained = on_papers_kernels(NETWORKS[TRAINED])
-    gl.save(fit_network(corel, corel.train, trained, 0, chosen.device), RESULTS / "dkn.gramless")
+    gl.save(fit_network(corel, corel.train, trained, 0), RESULTS / "dkn.gramless")
     columns = ["recall", "precision", "f1", "n_plus", "map_pictures", "map_keywords"]
     table = {name: {c: [asdict(s)[c] for s in runs] for c in columns} for name, runs in found.items()}
     rows = [

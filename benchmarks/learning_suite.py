@@ -32,7 +32,7 @@ KERNEL_MACHINES: dict[str, list[dict[str, Any]]] = {
     "through the dual, 3-layer": [{"hidden": (80,), "learning": "supervised"}],
     "leave-one-out, 3-layer": [{"hidden": (8,), "activation": "exp"}],
 }
-"""Parameters of DeepKernelClassifier to choose from, per method."""
+"""Parameters of the DeepKernelNetwork of a DeepKernelClassifier to choose from, per method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,8 @@ def load(path: Path) -> MultiViewSet:
 
 def choose(
     data: MultiViewSet, rows: np.ndarray, candidates: list[dict[str, Any]], fixed: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters, C included, with the best mean score over the folds; a network does not depend on C."""
+) -> tuple[dict[str, Any], float]:
+    """The network's parameters and C with the best mean score over the folds; a network does not depend on C."""
     views, indicator = data.views[rows], data.indicator[rows]
     scores: dict[tuple[int, float], float] = dict.fromkeys(product(range(len(candidates)), PENALTIES), 0.0)
     for fitted, held in data.folds(rows):
@@ -91,18 +91,19 @@ def choose(
                 margins = svm_margins(gram, indicator, fitted, held, C)
                 scores[number, C] += next(iter(data.judge(margins, rows[held]).values()))
     number, C = max(scores, key=lambda key: scores[key])
-    return candidates[number] | {"C": C}
+    return candidates[number], C
 
 
-def run(data: MultiViewSet, method: str, share: float, split: int, device: str) -> dict[str, Any]:
+def run(data: MultiViewSet, method: str, share: float, split: int) -> dict[str, Any]:
     train, test = data.split(share, split)
-    fixed: dict[str, Any] = {"device": device, "random_state": split}
+    fixed: dict[str, Any] = {"random_state": split}
     chosen: dict[str, Any] = {}
     if method == MAP:
         model: Any = gl.DeepMapClassifier(**fixed)
     else:
-        chosen = choose(data, train, KERNEL_MACHINES[method], fixed)
-        model = gl.DeepKernelClassifier(**chosen, **fixed)
+        network, C = choose(data, train, KERNEL_MACHINES[method], fixed)
+        chosen = network | {"C": C}
+        model = gl.DeepKernelClassifier(gl.DeepKernelNetwork(**network, **fixed), C=C, **fixed)
     started = time.perf_counter()
     model.fit(data.views[train], data.y[train])
     seconds = time.perf_counter() - started
@@ -117,6 +118,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     asked = parser.parse_args()
+    gl.set_config(device=asked.device)
     paths = sorted(asked.data.glob("*.npz"), key=lambda path: path.stat().st_size)
     names = [path.stem for path in paths if not asked.sets or path.stem in asked.sets]
     methods = [*KERNEL_MACHINES, MAP]
@@ -124,7 +126,7 @@ def main() -> None:
     for name in names:
         data = load(asked.data / f"{name}.npz")
         for split, method in product(range(asked.splits), methods):
-            found = run(data, method, asked.share, split, asked.device)
+            found = run(data, method, asked.share, split)
             runs[method][name].append(found)
             print(f"{name}, split {split}, {method}: {found}", flush=True)
 

@@ -78,16 +78,15 @@ def prepare_ours() -> Side:
     from gramless.kernels import Gaussian
 
     torch.set_num_threads(2)
+    gl.set_config(device="cpu")
 
     def run(x: np.ndarray, y: np.ndarray, x_test: np.ndarray) -> np.ndarray:
+        kernels = [Gaussian(scale=float(scale)) for scale in SCALES]
         machine = gl.DeepMapClassifier(
-            [Gaussian(scale=float(scale)) for scale in SCALES],
-            hidden=(),
-            learning=gl.Supervised(max_samples=FEWER_SAMPLES),
+            gl.DeepKernelNetwork(kernels, learning=gl.Supervised(max_samples=FEWER_SAMPLES)),
             n_landmarks=min(N_LANDMARKS, len(x)),
             tuning=None,
             C=C,
-            device="cpu",
             random_state=0,
         )
         return machine.fit(x, y).predict(x_test)

@@ -101,6 +101,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    gl.set_config(device="cpu")
     if given.measure:
         print(json.dumps(measure(given.folder, given.measure, given.landmarks, given.seed)))
     else:

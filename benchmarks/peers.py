@@ -57,9 +57,7 @@ def compare_vectors(n_samples: int, n_landmarks: int, repeats: int, seed: int) -
     gamma = 1 / (2 * side_by_side[:500].var(0).sum())  # exponents around -1
     seconds = time_rivals(
         {
-            "ours, deep kernel": lambda: (
-                gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed).fit(X).transform(X)
-            ),
+            "ours, deep kernel": lambda: gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(X).transform(X),
             "Nystroem, one RBF kernel": lambda: Nystroem(
                 gamma=gamma, n_components=n_landmarks, random_state=seed
             ).fit_transform(side_by_side),
@@ -99,14 +97,13 @@ def compare_classes(
         predicted["SVC on the kernel"] = machine.predict(kernel(test, train))
 
     def on_map() -> None:
-        network = gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed).fit(train)
+        network = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(train)
         machine = LinearSVC(random_state=seed).fit(network.transform(train), y_train)
         predicted["LinearSVC on the vectors"] = machine.predict(network.transform(test))
 
     def whole() -> None:
-        machine = gl.DeepMapClassifier(
-            hidden=(80,), learning=None, n_landmarks=n_landmarks, device="cpu", random_state=seed
-        )
+        network = gl.DeepKernelNetwork(hidden=(80,), learning=None)
+        machine = gl.DeepMapClassifier(network, n_landmarks, random_state=seed)
         predicted["DeepMapClassifier"] = machine.fit(train, y_train).predict(test)
 
     rivals: dict[str, Callable[[], Any]] = {
@@ -158,5 +155,6 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="2,000 samples, 2,000 of them for training")
     chosen = parser.parse_args()
     torch.set_num_threads(THREADS)
+    gl.set_config(device="cpu")
     sizes = (2000, 2000, 500) if chosen.quick else (chosen.samples, chosen.train, chosen.test)
     compare(*sizes, chosen.landmarks, chosen.repeats, chosen.seed)

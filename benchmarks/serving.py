@@ -62,12 +62,11 @@ def compare(n_samples: int, n_landmarks: int, threads: int, repeats: int, seed: 
 
     def network(kernels: tuple[str, ...]) -> gl.DeepMapNetwork:
         kernel = gl.DeepKernelNetwork(kernels, (80,), learning=None, random_state=seed)
-        return gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed).fit(X)
+        return gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(X)
 
     maps = {f"map, {name} kernels": network(kernels) for name, kernels in KERNELS.items()}
-    classifier = gl.DeepMapClassifier(
-        KERNELS["paper"], (80,), n_landmarks=n_landmarks, learning=None, tuning=None, device="cpu", random_state=seed
-    ).fit(X, y)
+    deep = gl.DeepKernelNetwork(KERNELS["paper"], (80,), learning=None)
+    classifier = gl.DeepMapClassifier(deep, n_landmarks, tuning=None, random_state=seed).fit(X, y)
     engines = {name: each.transform for name, each in maps.items()} | {"classifier": classifier.decision_function}
     served = {name: Served(model, folder, threads) for name, model in (maps | {"classifier": classifier}).items()}
     rows, figures = [], {}
@@ -124,5 +123,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
+    gl.set_config(device="cpu")
     with tempfile.TemporaryDirectory() as folder:
         compare(chosen.samples, chosen.landmarks, chosen.threads, chosen.repeats, chosen.seed, Path(folder))

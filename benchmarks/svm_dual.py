@@ -93,8 +93,7 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     corel = load(chosen.features)
     train = corel.views[corel.train]
-    network = gl.DeepKernelNetwork(PAPERS_KERNELS, (80,), learning=None, device=chosen.device, random_state=0).fit(
-        train
-    )
+    gl.set_config(device=chosen.device)
+    network = gl.DeepKernelNetwork(PAPERS_KERNELS, (80,), learning=None, random_state=0).fit(train)
     values = ElementaryBank(network.kernel_, train).gram(network.kernel_.layers) * network.kernel_.scale
     compare(values, corel.labels[:N_TRAIN], chosen.C, chosen.gap, chosen.repeats)

@@ -51,7 +51,7 @@ def histograms(n_rows: int, seed: int) -> gl.Views:
 
 
 def paper_kernel(X: gl.Views, seed: int) -> gl.DeepKernel:
-    return gl.DeepKernelNetwork(hidden=(80,), learning=None, device="cpu", random_state=seed).fit(X[:2000]).kernel_
+    return gl.DeepKernelNetwork(hidden=(80,), learning=None, random_state=seed).fit(X[:2000]).kernel_
 
 
 class PlainMap:
@@ -166,9 +166,14 @@ def compare(n_samples: int, n_landmarks: int, n_plain: int, n_written: int, repe
     kernel = paper_kernel(X, seed)
 
     def compiled(**settings: Any) -> gl.DeepMapNetwork:
-        return gl.DeepMapNetwork(kernel, n_landmarks, device="cpu", random_state=seed, **settings).fit(X)
+        return gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed, **settings).fit(X)
 
-    engine, coded = compiled(), compiled(precision="codes")
+    engine = compiled()
+
+    def in_codes(work: Callable[[], Any]) -> Any:
+        with gl.config_context(precision="codes"):
+            return work()
+
     plain, chunked = PlainMap(engine.map_, torch.float32), ChunkedMap(engine.map_, torch.float32)
     written_out = WrittenOutMap(compiled(evaluation="layered").map_)
     parts = parts_of(engine.map_, X)
@@ -182,7 +187,7 @@ def compare(n_samples: int, n_landmarks: int, n_plain: int, n_written: int, repe
     }
     rivals = {
         "engine": lambda: engine.transform(X),
-        "codes": lambda: coded.transform(X),
+        "codes": lambda: in_codes(lambda: engine.transform(X)),
         "plain PyTorch": lambda: plain.transform(X_plain),
         "in chunks": lambda: chunked.transform(X_plain),
         "sub-layers": lambda: written_out.transform(X_written),
@@ -192,7 +197,7 @@ def compare(n_samples: int, n_landmarks: int, n_plain: int, n_written: int, repe
     exact = PlainMap(engine.map_, torch.float64).responses(X_plain)
     errors = {
         "engine": largest_relative(engine.map_.responses(X_plain), exact),
-        "codes": largest_relative(coded.map_.responses(X_plain), exact),
+        "codes": largest_relative(in_codes(lambda: engine.map_.responses(X_plain)), exact),
         "plain PyTorch": largest_relative(plain.responses(X_plain), exact),
     }
     difference = largest_difference(engine.map_.transform(X_written), written_out.transform(X_written))
@@ -270,5 +275,6 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="three repeats, plain PyTorch on 200 samples")
     chosen = parser.parse_args()
     torch.set_num_threads(THREADS)
+    gl.set_config(device="cpu")
     n_plain, repeats = (PLAIN_ROWS, 3) if chosen.quick else (chosen.plain_samples, chosen.repeats)
     compare(chosen.samples, chosen.landmarks, n_plain, chosen.written_samples, repeats, chosen.seed)

@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler, normalize
 from torch import Tensor
 
+from gramless.engine import choose_device
 from gramless.estimators import DeepKernelNetwork
 from gramless.learning import SemiSupervised, kernel_distances, neighbour_laplacian
 from gramless.views import Views
@@ -30,7 +31,7 @@ def equal_distances(views: Views) -> np.ndarray:
     """
     network = DeepKernelNetwork(("laplacian",), (), learning=None, random_state=0).fit(views)
     kernel = network.kernel_
-    device = kernel.compute_device(views)
+    device = choose_device(views)
     distances = np.zeros((len(views), len(views)), dtype=np.float32)
     step = 500
     for start in range(0, len(views), step):

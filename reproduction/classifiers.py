@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.deep_kernel import choose_device
+from gramless.engine import choose_device
 from gramless.heads import KernelOnSubset, LinearOnSubset, SquaredHinge, fit_all_labels, fit_balanced_ensemble
 from gramless.heads.fitting import N_ROUNDS
 from gramless.learning import box, solve_svm_duals
-from gramless.support.budget import resolve_budget
+from gramless.support.config import current_budget
 
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -43,9 +43,9 @@ def balanced_on_map(phi: np.ndarray, labels: np.ndarray, seed: int) -> Scores:
 
 def squared_hinge_on_map(phi: np.ndarray, labels: np.ndarray) -> Scores:
     """Linear SVMs of all keywords at once on vectors (n, d), on the GPU if there is one."""
-    vectors = torch.from_numpy(phi).to(choose_device("auto", None))
+    vectors = torch.from_numpy(phi).to(choose_device())
     weights = [(1.0, 1.0)] * labels.shape[1]
-    budget = resolve_budget(None)
+    budget = current_budget()
 
     def scores(fitted: np.ndarray, asked: np.ndarray) -> np.ndarray:
         known = vectors[torch.from_numpy(fitted).to(vectors.device)]

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.errors import FileFormatError
 from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
 from gramless.estimators.automatic_tuning import ranking
@@ -127,7 +128,7 @@ class Laboratory:
         if self._gram is None or self._gram[0] != spec:
             self._gram = self._map = None  # one at a time in memory
             kernel, views = self.kernel(spec), self.collection.views
-            self._gram = spec, kernel.tensor(views, views, torch.float32).to(kernel.compute_device(views))
+            self._gram = spec, kernel.tensor(views, views, torch.float32).to(choose_device(views))
         return self._gram[1]
 
     def map(self, spec: MapSpec) -> DeepMapOfAll:
@@ -212,4 +213,4 @@ class Laboratory:
 def looked_up(gram: Tensor) -> DeepKernel:
     """A kernel of known values between pictures that are given by their numbers."""
     layer = Layer(np.ones((1, 1), dtype=np.float32), make_activation("identity"))
-    return DeepKernel((ViewKernel(NUMBER, Precomputed(gram)),), (layer,), {NUMBER: 1}, device=gram.device.type)
+    return DeepKernel((ViewKernel(NUMBER, Precomputed(gram)),), (layer,), {NUMBER: 1})

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.deep_kernel import DeepKernel, choose_device
+from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
 from gramless.metrics.approximation import pairwise_relative_error
 from gramless.support.budget import row_blocks
@@ -66,7 +67,7 @@ def cells(plan: Plan) -> list[Cell]:
 def measure(n_samples: int, plan: Plan) -> Figures:
     """RE in percent of every map over n_samples, and the seconds of kernel values and of vectors."""
     made = made_up_views(max(n_samples, plan.n_candidates, plan.n_tuning), seed=0)
-    device = choose_device("auto", None)
+    device = choose_device()
     X = Views({name: torch.from_numpy(made[name]).to(device) for name in made.names})
     first = X[: plan.n_candidates]
     network = DeepKernelNetwork(KERNELS, (N_HIDDEN,), learning=None, random_state=0)

@@ -14,6 +14,7 @@ from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
 from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
 from gramless.storage.onnx import export_onnx
+from gramless.support.config import config_context, get_config, set_config
 from gramless.support.forks import survive_forks
 from gramless.version import __version__
 from gramless.views import Views
@@ -36,11 +37,14 @@ __all__ = [
     "Supervised",
     "Views",
     "__version__",
+    "config_context",
     "export_onnx",
+    "get_config",
     "in_blocks",
     "load",
     "relative_error",
     "sampled_relative_error",
     "save",
+    "set_config",
     "write_partitions",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,8 @@ from torch import Tensor
 from gramless.engine import (
     Evaluator,
     Plan,
-    Precision,
+    choose_device,
+    choose_precision,
     compute_budget,
     finite,
     kernel_matrix,
@@ -25,30 +25,11 @@ from gramless.errors import DataError
 from gramless.kernels import Custom, Distance
 from gramless.network import Layer, Network, ViewKernel, unit_values
 from gramless.network.activations import Exp
-from gramless.support.budget import require, resolve_budget, row_blocks
-from gramless.support.constraints import DEVICE
+from gramless.support.budget import require, row_blocks
+from gramless.support.config import current_budget
 from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
 
 DIAGONAL_BLOCK_BYTES = 64 << 20
-DEVICES = re.compile("auto|cpu|cuda(:[0-9]+)?")
-PRECISIONS = tuple(precision.value for precision in Precision)
-
-
-def choose_device(device: str, X: Views | None) -> torch.device:
-    """Where to compute: as told, or where the caller's tensors are, or on the GPU if there is one."""
-    if device == "auto":
-        if X is not None and X.torch_device is not None:
-            return X.torch_device
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if not DEVICE.is_satisfied_by(device):
-        raise ValueError(f"device={device!r}: give {DEVICE}.")
-    found, n_gpus = torch.device(device), torch.cuda.device_count()
-    if found.type == "cuda" and (found.index or 0) >= n_gpus:
-        raise ValueError(
-            f"device={device!r}, but PyTorch finds {n_gpus or 'no'} CUDA device{'s' if n_gpus > 1 else ''} here. Give "
-            "'cpu', or 'auto' for a GPU where there is one."
-        )
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +38,14 @@ class DeepKernel:
 
     `kappa(X, Z)` takes Views, anything that Views takes, or one array with all views side by side, so that
     `SVC(kernel=kappa)` works. Arrays give arrays and tensors give tensors. Kernel values are computed tile by tile
-    within the memory budget, in float64 if any view needs it and in float32 otherwise.
+    where and within what memory the configuration says (`gl.config_context`), in float64 if any view needs it and in
+    float32 otherwise.
     """
 
     inputs: tuple[ViewKernel, ...]
     layers: tuple[Layer, ...]
     layout: Layout
     scale: float = 1.0
-    device: str = "auto"
-    memory_budget: int | str | None = None
-    precision: str = "float32"
 
     def __post_init__(self) -> None:
         widths = [len(self.inputs), *(layer.n_units for layer in self.layers)]
@@ -86,11 +65,6 @@ class DeepKernel:
                     raise DataError(f"a distance kernel of {n_features} features is on view {entry.view!r} of {width}.")
         if not 0.0 < self.scale < float("inf"):
             raise DataError(f"the scale of a kernel must be positive and finite, got {self.scale}.")
-        if not DEVICES.fullmatch(self.device):
-            raise ValueError(f"device={self.device!r}: give 'auto', 'cpu' or 'cuda'.")
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"precision={self.precision!r}: give one of {', '.join(map(repr, PRECISIONS))}.")
-        resolve_budget(self.memory_budget)  # refuses what is none
         conditional = [entry for entry in self.inputs if entry.kernel.conditional]
         first = self.layers[0].activation
         if conditional and not isinstance(first, Exp):
@@ -150,21 +124,21 @@ class DeepKernel:
         dtype = dtype or torch.promote_types(X.dtype, Z.dtype)
         require(
             len(X) * len(Z) * dtype.itemsize,
-            resolve_budget(self.memory_budget),
+            current_budget(),
             what=f"the {len(X):,} x {len(Z):,} kernel matrix itself",
             remedy="Compile the kernel into a map (DeepMapNetwork), ask for fewer samples, or raise memory_budget.",
         )
-        device = self.compute_device(X)
+        device = choose_device(X)
         plan = self.plan(len(X), len(Z), dtype, device, symmetric=X is Z, streamed=X.torch_device != device)
         return finite(kernel_matrix(plan, X, Z, lambda tile: self.evaluator(tile, dtype, device), dtype, device))
 
     def diagonal_tensor(self, X: Views, dtype: torch.dtype | None = None) -> Tensor:
         """kappa(x, x) of matched views: (n,)."""
         dtype = dtype or X.dtype
-        device = self.compute_device(X)
+        device = choose_device(X)
         output = torch.empty(len(X), dtype=dtype, device=X.torch_device or "cpu")
         per_row = dtype.itemsize * (2 * X.shape[1] + 4 * len(self.inputs))
-        for rows in row_blocks(len(X), per_row, min(resolve_budget(self.memory_budget) // 2, DIAGONAL_BLOCK_BYTES)):
+        for rows in row_blocks(len(X), per_row, min(current_budget() // 2, DIAGONAL_BLOCK_BYTES)):
             block = X[rows]
             values = [on_view(q, q.kernel.diagonal, block.tensor(q.view, dtype, device)) for q in self.inputs]
             output[rows] = self.scale * network_values(self.layers, torch.stack(values))
@@ -178,18 +152,18 @@ class DeepKernel:
         """The values of every unit of every layer, (n_units, n, m) each: for looking inside on small data."""
         X, Z = self.views(X), self.views(Z)
         dtype = torch.promote_types(X.dtype, Z.dtype)
-        found = unit_values(self.layers, self.elementary(X, Z, dtype, self.compute_device(X)))
+        found = unit_values(self.layers, self.elementary(X, Z, dtype, choose_device(X)))
         return [finite(units).to(X.torch_device or "cpu") for units in found]
 
     def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
         """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""
-        device = choose_device(self.device, None)
+        device = choose_device()
         symmetric = n_columns is None
         return self.plan(n_rows, n_columns or n_rows, torch.float32, device, symmetric=symmetric)
 
     def evaluator(self, Z: Views, dtype: torch.dtype, device: torch.device) -> Evaluator:
         """Values between any samples and these, which are prepared once."""
-        return make_evaluator(self.network, Z, dtype, device, Precision.of(self.precision, device))
+        return make_evaluator(self.network, Z, dtype, device, choose_precision(device))
 
     def plan(
         self,
@@ -210,12 +184,9 @@ class DeepKernel:
             n_columns,
             dtype,
             device,
-            compute_budget(self.memory_budget, device),
-            precision=Precision.of(self.precision, device),
+            compute_budget(device),
+            precision=choose_precision(device),
             n_components=n_components,
             symmetric=symmetric,
             streamed=streamed,
         )
-
-    def compute_device(self, X: Views) -> torch.device:
-        return choose_device(self.device, X)

@@ -43,14 +43,14 @@ def deep_kernel(X, kernels=("linear", "gaussian"), hidden=(), output="exp"):
     gains = [1.0] * len(hidden) + [4.0]
     weights = initial_weights("random", (len(inputs), *hidden, 1), gains, chance)
     activations = map(make_activation, ["tanh"] * len(hidden) + [output])
-    return gl.DeepKernel(inputs, tuple(map(Layer, weights, activations)), X.layout, scale=1.3, device="cpu")
+    return gl.DeepKernel(inputs, tuple(map(Layer, weights, activations)), X.layout, scale=1.3)
 
 
 def kernel_of(gram):
     """A kernel with these values, and the samples between which it has them."""
     X = gl.Views(np.arange(len(gram), dtype=float).reshape(-1, 1))
     inputs = (ViewKernel(X.names[0], Precomputed(gram)),)
-    return gl.DeepKernel(inputs, (Layer([[1.0]], make_activation("identity")),), X.layout, device="cpu"), X
+    return gl.DeepKernel(inputs, (Layer([[1.0]], make_activation("identity")),), X.layout), X
 
 
 def two_views(rng, n, dtype=np.float64):

@@ -17,42 +17,43 @@ def network(rng):
     return X, random_kernel(rng, X, (17,), ("tanh", "exp"), n_kernels=7)
 
 
-def moved(kernel, **changes):
-    settings = {"device": kernel.device, "memory_budget": kernel.memory_budget, "precision": "float32"} | changes
-    return gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, kernel.scale, **settings)
+def values(kernel, X, Z=None, **settings):
+    with gl.config_context(**settings):
+        return kernel(X, Z)
 
 
 @pytest.mark.parametrize("budget", [None, "2MiB"])
 def test_kernel_values_are_the_cpus(network, budget):
     X, kernel = network
-    exact = moved(kernel, device="cpu")(X[:500], X[500:800])
-    found = moved(kernel, device="cuda", memory_budget=budget)(X[:500], X[500:800])
+    exact = values(kernel, X[:500], X[500:800], device="cpu")
+    found = values(kernel, X[:500], X[500:800], device="cuda", memory_budget=budget)
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found, exact, rtol=1e-5)
-    square = moved(kernel, device="cuda", memory_budget="64MiB")(X)
+    square = values(kernel, X, device="cuda", memory_budget="64MiB")
     assert np.array_equal(square, square.T)
 
 
 @pytest.mark.parametrize(("precision", "allowed"), [("float32", 2e-4), ("tf32", 5e-2), ("bf16", 0.5)])
 def test_distances_and_roots_are_the_cpus(rng, precision, allowed):
     X = random_views(rng, 900, (33, 60), np.float32)
-    kernel = gl.DeepKernelNetwork(("distance", "hellinger"), (), learning=None, device="cpu", random_state=0)
-    kernel = kernel.fit(X).kernel_
-    exact = kernel(X[:500], X[500:])
-    found = moved(kernel, device="cuda", precision=precision)(X[:500], X[500:])
+    with gl.config_context(device="cpu"):
+        kernel = gl.DeepKernelNetwork(("distance", "hellinger"), learning=None, random_state=0).fit(X).kernel_
+        exact = kernel(X[:500], X[500:])
+    found = values(kernel, X[:500], X[500:], device="cuda", precision=precision)
     assert np.abs(found / exact - 1).max() < allowed
     far = gl.Views(
         {view: np.where(np.arange(9)[:, None] == 4, 1e30, X[view][:9]).astype(np.float32) for view in X.names}
     )
-    assert np.isfinite(moved(kernel, device="cuda", precision=precision)(far, X[:20])).all()
+    assert np.isfinite(values(kernel, far, X[:20], device="cuda", precision=precision)).all()
 
 
 def test_streamed_from_the_host_or_on_the_device_the_vectors_are_the_same(network):
     X, kernel = network
-    dmn = gl.DeepMapNetwork(kernel, 60, device="cuda", memory_budget="2MiB", random_state=0).fit(X)
-    assert len(list(dmn.explain(len(X)).row_blocks())) > 3
     on_device = gl.Views({name: torch.from_numpy(X[name]).cuda() for name in X.names})
-    streamed, resident = dmn.transform(X), dmn.transform(on_device)
+    with gl.config_context(device="cuda", memory_budget="2MiB"):
+        dmn = gl.DeepMapNetwork(kernel, 60, random_state=0).fit(X)
+        assert len(list(dmn.explain(len(X)).row_blocks())) > 3
+        streamed, resident = dmn.transform(X), dmn.transform(on_device)
     assert isinstance(streamed, np.ndarray)
     assert resident.is_cuda
     assert np.array_equal(streamed, resident.cpu().numpy())
@@ -61,8 +62,8 @@ def test_streamed_from_the_host_or_on_the_device_the_vectors_are_the_same(networ
 @pytest.mark.parametrize(("precision", "allowed"), [("tf32", 5e-3), ("bf16", 5e-2)])
 def test_shorter_mantissas_cost_what_they_may(network, precision, allowed):
     X, kernel = network
-    exact = moved(kernel, device="cuda")(X[:300], X[300:500])
-    fast = moved(kernel, device="cuda", precision=precision)(X[:300], X[300:500])
+    exact = values(kernel, X[:300], X[300:500], device="cuda")
+    fast = values(kernel, X[:300], X[300:500], device="cuda", precision=precision)
     error = np.abs(fast / exact - 1).max()
     assert 1e-7 < error < allowed
 
@@ -71,11 +72,11 @@ def test_learning_ends_where_it_does_on_the_cpu(rng):
     X = gl.Views({"a": rng.random((150, 12), dtype=np.float32), "b": rng.random((150, 20), dtype=np.float32)})
     y = (X["a"][:, :3].sum(1) > 1.5).astype(int)
     settings = gl.Supervised(n_steps=10, validation=0.0, gap=1e-3)
-    on_cpu, on_gpu = (
-        gl.DeepKernelNetwork(hidden=(5,), learning=settings, device=device, random_state=0).fit(X, y).kernel_
-        for device in ("cpu", "cuda")
-    )
-    for one, other in zip(on_cpu.layers, on_gpu.layers, strict=True):
+    found = {}
+    for device in ("cpu", "cuda"):
+        with gl.config_context(device=device):
+            found[device] = gl.DeepKernelNetwork(hidden=(5,), learning=settings, random_state=0).fit(X, y).kernel_
+    for one, other in zip(found["cpu"].layers, found["cuda"].layers, strict=True):
         torch.testing.assert_close(one.weights, other.weights, rtol=0.02, atol=0.005)
 
 

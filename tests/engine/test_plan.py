@@ -90,9 +90,9 @@ def test_explain_says_what_it_will_take(rng):
 def test_values_do_not_depend_on_the_blocks(rng, budget):
     X, Z = random_views(rng, 230, (40, 60), np.float32), random_views(rng, 110, (40, 60), np.float32)
     kernel = random_kernel(rng, X, (6,), ("tanh", "exp"))
-    small = gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, kernel.scale, memory_budget=budget)
-    np.testing.assert_allclose(small(X, Z), kernel(X, Z), rtol=1e-6)
-    square = small(X)
+    with gl.config_context(memory_budget=budget):
+        in_blocks, square = kernel(X, Z), kernel(X)
+    np.testing.assert_allclose(in_blocks, kernel(X, Z), rtol=1e-6)
     np.testing.assert_allclose(square, kernel(X, X[:]), rtol=1e-5)
     assert np.array_equal(square, square.T)
 
@@ -106,8 +106,9 @@ rng = np.random.default_rng(0)
 X = gl.Views({"v": rng.random((60_000, 300), dtype=np.float32)})
 inputs = tuple(ViewKernel("v", k) for k in (Linear(normalize=True), Gaussian(scale=7.0), Intersection(normalize=True)))
 layers = (Layer(np.full((8, 3), 0.2), make_activation("tanh")), Layer(np.full((1, 8), 0.1), make_activation("exp")))
-kernel = gl.DeepKernel(inputs, layers, {"v": 300}, memory_budget="48MiB")
-dmn = gl.DeepMapNetwork(kernel, 100, memory_budget="48MiB", random_state=0).fit(X[:2000])
+kernel = gl.DeepKernel(inputs, layers, {"v": 300})
+gl.set_config(memory_budget="48MiB")
+dmn = gl.DeepMapNetwork(kernel, 100, random_state=0).fit(X[:2000])
 dmn.transform(X[:4000])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 phi = dmn.transform(X)

@@ -21,8 +21,8 @@ def tailed():
 
 class TestAutomaticTuning:
     def classifier(self, **parameters):
-        defaults = {"n_landmarks": 60, "kernels": ("gaussian",), "hidden": (), "learning": None, "random_state": 0}
-        return gl.DeepMapClassifier(**(defaults | parameters))
+        network = gl.DeepKernelNetwork(("gaussian",), learning=None)
+        return gl.DeepMapClassifier(**({"kernel": network, "n_landmarks": 60, "random_state": 0} | parameters))
 
     def missing(self, clf, X):
         """kappa(x, x) - |phi(x)|^2 of every sample, and which of them are landmarks."""
@@ -57,11 +57,12 @@ class TestAutomaticTuning:
             X, given = np.arange(160.0)[:, None], Precomputed(np.exp(X @ X.T / 40))
         else:
             given = Custom(lambda x, z: np.exp(x @ z.T))
-        clf = self.classifier(kernels=(given,), output_activation="identity").fit(X, Y)
+        network = gl.DeepKernelNetwork((given,), output_activation="identity", learning=None)
+        clf = self.classifier(kernel=network).fit(X, Y)
         assert clf.finishing_curve_ is None
         assert clf.map_network_.tuning is None
         with pytest.raises(gl.DataError, match=f"the {kernel} kernel on view 'view0' has no gradient"):
-            self.classifier(kernels=(given,), output_activation="identity", tuning="landmarks").fit(X, Y)
+            self.classifier(kernel=network, tuning="landmarks").fit(X, Y)
 
     @pytest.mark.parametrize(("n_landmarks", "tuning"), [(110, "landmarks"), (111, None), (160, None)])
     def test_needs_fifty_samples_besides_the_landmarks(self, tailed, n_landmarks, tuning):
@@ -73,7 +74,8 @@ class TestAutomaticTuning:
     def test_samples_without_a_label_move_landmarks_and_finish_nothing(self, tailed, n_labelled, finished):
         X, Y = tailed
         marked = np.where(np.arange(160)[:, None] < n_labelled, Y, -1)
-        clf = self.classifier(learning=gl.SemiSupervised(n_steps=1)).fit(X, marked)
+        semi_supervised = gl.DeepKernelNetwork(("gaussian",), learning=gl.SemiSupervised(n_steps=1))
+        clf = self.classifier(kernel=semi_supervised).fit(X, marked)
         network = clf.map_network_
         moved = clone(network).set_params(tuning=None).fit(X).fine_tune(X)
         assert network.tuning_errors_ == moved.tuning_errors_
@@ -92,12 +94,12 @@ class TestAutomaticTuning:
 
     def test_a_budget_without_room_for_it_leaves_the_map_as_it_is_and_says_so(self, tailed):
         X, Y = tailed
-        tight = {"n_landmarks": 100, "memory_budget": "400 KiB"}
-        with pytest.raises(gl.MemoryBudgetError, match="moving 100 landmarks"):
-            self.classifier(tuning="landmarks", **tight).fit(X, Y)
-        with pytest.warns(UserWarning, match=r"tuning='auto' moves the landmarks no further: .* raise memory_budget"):
-            clf = self.classifier(**tight).fit(X, Y)
-        plain = self.classifier(tuning=None, **tight).fit(X, Y)
+        with gl.config_context(memory_budget="400 KiB"):
+            with pytest.raises(gl.MemoryBudgetError, match="moving 100 landmarks"):
+                self.classifier(tuning="landmarks", n_landmarks=100).fit(X, Y)
+            with pytest.warns(UserWarning, match=r"'auto' moves the landmarks no further: .* raise memory_budget"):
+                clf = self.classifier(n_landmarks=100).fit(X, Y)
+            plain = self.classifier(tuning=None, n_landmarks=100).fit(X, Y)
         assert clf.map_network_.tuning is None
         np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
 

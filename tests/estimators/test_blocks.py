@@ -4,13 +4,15 @@ import dask.array as da
 import h5py
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import gramless as gl
 
 N = 1_200
-SMALL = {"hidden": (4,), "learning": None, "random_state": 0}
+NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
+SMALL = {"kernel": NETWORK, "random_state": 0}
 UNTUNED = SMALL | {"tuning": None}  # where it does not matter what the map is
 
 
@@ -49,7 +51,7 @@ def test_a_network_is_that_of_the_sample(samples, monkeypatch):
 def test_vectors_are_those_of_the_same_map_in_memory(samples, tuning, monkeypatch):
     X, _ = samples
     monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 300)
-    network = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 40, tuning=tuning, random_state=0)
+    network = gl.DeepMapNetwork(NETWORK, 40, tuning=tuning, random_state=0)
     rows = network.fit(gl.in_blocks(X, rows=170)).transform(gl.in_blocks(X, rows=111))
     assert rows.shape == (N, network.map_.n_components)
     np.testing.assert_allclose(np.asarray(rows), network.transform(X), atol=1e-4)
@@ -141,7 +143,7 @@ def test_a_rare_class_is_learned_with_weights_of_the_network_too(samples, monkey
     rare[np.setdiff1d(np.arange(N), gl.in_blocks(X).sample(200, seed).rows)[[0, 50, -1]]] = 1
     X = {name: view + 3 * rare[:, None].astype(np.float32) for name, view in X.items()}
     learning = gl.Supervised(n_steps=2)
-    model = gl.DeepMapClassifier(hidden=(4,), n_landmarks=40, learning=learning, C=1000.0, random_state=0)
+    model = gl.DeepMapClassifier(gl.DeepKernelNetwork(hidden=(4,), learning=learning), 40, C=1000.0, random_state=0)
     assert (model.fit(gl.in_blocks(X, rare, rows=100)).predict(X) == rare).all()
 
 
@@ -189,7 +191,7 @@ def test_answers_can_be_written(samples, tmp_path):
 
 def test_fine_tuning_draws_a_sample(samples):
     X, _ = samples
-    network = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 30, random_state=0).fit(X)
+    network = gl.DeepMapNetwork(NETWORK, 30, random_state=0).fit(X)
     before, after = network.fine_tune(gl.in_blocks(X, rows=100)).tuning_errors_
     assert after <= before
 
@@ -203,7 +205,9 @@ def test_a_negative_number_outside_the_sample_is_found(samples, monkeypatch):
     changed["shape"][row, 1] = -0.5
     with pytest.raises(gl.DataError, match=f"view 'shape', row {row:,}: Negative values"):
         gl.DeepMapClassifier(n_landmarks=20, **UNTUNED).fit(gl.in_blocks(changed, y, rows=100))
-    gl.DeepMapClassifier(["gaussian"], n_landmarks=20, **UNTUNED).fit(gl.in_blocks(changed, y, rows=100))
+    gl.DeepMapClassifier(gl.DeepKernelNetwork(["gaussian"], (4,), learning=None), 20, tuning=None).fit(
+        gl.in_blocks(changed, y, rows=100)
+    )
 
 
 def test_what_cannot_be_is_refused_before_anything_is_read():
@@ -211,12 +215,12 @@ def test_what_cannot_be_is_refused_before_anything_is_read():
     def never():
         raise AssertionError("nothing should be read")
 
-    unread, unlabelled, kernel = gl.in_blocks(never, True), gl.in_blocks(never), gl.DeepKernelNetwork(**SMALL)
+    unread, unlabelled, kernel = gl.in_blocks(never, True), gl.in_blocks(never), clone(NETWORK)
     refused = [
         (lambda: gl.DeepMapClassifier(head="hinge", **SMALL).fit(unread), "squared_hinge"),
         (lambda: gl.DeepKernelClassifier(**SMALL).fit(unread), "Use DeepMapClassifier"),
         (lambda: gl.DeepMapNetwork(kernel, landmarks=[1, 2]).fit(unread), "give the landmarks as Views"),
-        (lambda: gl.DeepKernelNetwork(**SMALL).fit(unread, labelled=[True]), "y = -1"),
+        (lambda: clone(NETWORK).fit(unread, labelled=[True]), "y = -1"),
         (lambda: gl.DeepKernelNetwork(hidden=(4,)).fit(unlabelled), "requires y"),
         (lambda: gl.DeepMapNetwork(gl.DeepKernelNetwork(hidden=(4,))).fit(unlabelled), "requires y"),
         (lambda: gl.DeepMapClassifier(**SMALL).fit(unlabelled), "requires y"),

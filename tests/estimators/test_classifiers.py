@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 import gramless as gl
 from gramless.heads import Calibration, TopGains, stratified_folds
 
-SMALL = {"hidden": (5,), "learning": None, "random_state": 0}
+SMALL = {"kernel": gl.DeepKernelNetwork(hidden=(5,), learning=None), "random_state": 0}
 COLUMNS = {"sepal": slice(0, 2), "petal": slice(2, 4)}
 CLASSIFIERS = {
     "kernel": gl.DeepKernelClassifier(**SMALL),
@@ -197,7 +197,8 @@ def test_in_a_pipeline_after_a_scaler_and_in_a_grid_search(classifier, iris):
     X, y = iris
     pipeline = make_pipeline(MinMaxScaler(clip=True), classifier.set_params(views=COLUMNS))
     name = pipeline.steps[-1][0]
-    search = GridSearchCV(pipeline, {f"{name}__C": [0.1, 10.0], f"{name}__kernels": [("linear",), ("gaussian",)]}, cv=3)
+    grid = {f"{name}__C": [0.1, 10.0], f"{name}__kernel__kernels": [("linear",), ("gaussian",)]}
+    search = GridSearchCV(pipeline, grid, cv=3)
     assert search.fit(np.asarray(X), y).best_score_ > 0.9
 
 
@@ -209,8 +210,9 @@ def test_the_same_seed_gives_the_same_bits(classifier, iris):
 
 def test_a_gram_matrix_over_the_budget_is_refused_before_anything_is_computed(iris):
     X, y = iris
-    with pytest.raises(gl.MemoryBudgetError, match=r"150 x 150 kernel matrix needs 351.6 KiB.*DeepMapClassifier"):
-        gl.DeepKernelClassifier(memory_budget="100 KiB", **SMALL).fit(X, y)
+    words = r"150 x 150 kernel matrix needs 351.6 KiB.*DeepMapClassifier"
+    with gl.config_context(memory_budget="100 KiB"), pytest.raises(gl.MemoryBudgetError, match=words):
+        gl.DeepKernelClassifier(**SMALL).fit(X, y)
 
 
 class TestBadInput:
@@ -242,7 +244,7 @@ class TestBadInput:
         X, y = iris
         with pytest.raises(gl.DataError, match="one class"):
             classifier.fit(X[:1], y[:1])
-        phi = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), n_landmarks=1, random_state=0).fit_transform(X[:1])
+        phi = gl.DeepMapNetwork(n_landmarks=1, **SMALL).fit_transform(X[:1])
         assert phi.shape == (1, 1)
 
     def test_one_class(self, classifier, iris):
@@ -254,7 +256,7 @@ class TestBadInput:
         X, y = iris
         constant = gl.Views({"sepal": np.ones((150, 3)), "petal": X["petal"], "zero": np.zeros((150, 2))})
         assert classifier.fit(constant, y).score(constant, y) > 0.9
-        flat = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL)).fit(np.ones((8, 2)))
+        flat = gl.DeepMapNetwork(**SMALL).fit(np.ones((8, 2)))
         np.testing.assert_allclose(flat.transform(np.ones((1, 2))) ** 2, flat.kernel_(np.ones((1, 2))))
 
     def test_duplicate_samples(self, classifier, iris):
@@ -273,7 +275,7 @@ class TestBadInput:
 
     def test_negative_values_where_a_kernel_forbids_them(self, classifier, iris):
         X, y = iris
-        classifier.set_params(kernels=("linear", "intersection"))
+        classifier.set_params(kernel__kernels=("linear", "intersection"))
         with pytest.raises(gl.DataError, match="view 'petal': Negative values in data: the intersection kernel"):
             classifier.fit({"sepal": X["sepal"], "petal": X["petal"] - 5.0}, y)
 
@@ -287,15 +289,15 @@ class TestBadInput:
 
     def test_nonsense_parameters(self, classifier, iris):
         X, y = iris
-        for name, value in {
-            "kernels": ("cosine",),
-            "activation": "relu",
-            "weights": "glorot",
-            "hidden": (0,),
-            "class_weight": "fair",
-        }.items():
-            with pytest.raises(ValueError, match=r"cosine|relu|glorot|hidden|fair"):
+        for name, value, words in (
+            ("kernel__kernels", ("cosine",), "cosine"),
+            ("kernel__activation", "relu", "relu"),
+            ("kernel__weights", "glorot", "glorot"),
+            ("kernel__hidden", (0,), "'hidden' parameter of DeepKernelNetwork"),
+            ("class_weight", "fair", "fair"),
+        ):
+            with pytest.raises(ValueError, match=words):
                 clone(classifier).set_params(**{name: value}).fit(X, y)
         for kernels in ((), {"sepal": ["linear"]}):
             with pytest.raises(ValueError, match=r"at least one elementary kernel|Give every view its kernels"):
-                clone(classifier).set_params(kernels=kernels).fit(X, y)
+                clone(classifier).set_params(kernel__kernels=kernels).fit(X, y)

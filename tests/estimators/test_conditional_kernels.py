@@ -110,7 +110,9 @@ def test_the_gain_of_the_output_is_smaller_where_it_sums_distances(samples, kern
 def test_an_outlier_among_new_samples_is_like_nothing_and_changes_nothing_else(samples):
     X, y = samples
     X = {view: block.astype(np.float32) for view, block in X.items()}
-    classifier = gl.DeepMapClassifier(("distance", "hellinger"), (), n_landmarks=30, learning=None, random_state=0)
+    classifier = gl.DeepMapClassifier(
+        gl.DeepKernelNetwork(("distance", "hellinger"), learning=None), n_landmarks=30, random_state=0
+    )
     classifier.fit(X, y)
     plain = classifier.decision_function(X)
     X["a"][7] = 3e37  # six of them still add up to a number

@@ -23,11 +23,11 @@ VIEWS = {
 LEARNING = {"initial": None, "supervised": Supervised(n_steps=3), "semi-supervised": SemiSupervised(n_steps=3)}
 
 
-def classifier(kind, kernel, **options):
-    options = {"n_landmarks": 10, "random_state": 0} | options
-    if kind is gl.DeepKernelClassifier:
-        del options["n_landmarks"]
-    return kind((kernel,), options.pop("hidden", hidden_under(kernel)), **options)
+def classifier(kind, kernel, learning, **options):
+    network = gl.DeepKernelNetwork((kernel,), hidden_under(kernel), learning=learning)
+    if kind is gl.DeepMapClassifier:
+        options["n_landmarks"] = 10
+    return kind(network, random_state=0, **options)
 
 
 def hidden_under(kernel):
@@ -67,8 +67,8 @@ def test_kernels_and_maps_are_numbers(kernel, views, dtype):
 @pytest.mark.parametrize("landmarks", ["uniform", "kmeans", "rpcholesky", "leverage"])
 def test_a_kernel_that_is_zero_everywhere(head, landmarks):
     X = VIEWS["all zero"]
-    options = {"hidden": (), "output_activation": "identity", "head": head, "landmarks": landmarks}
-    model = classifier(gl.DeepMapClassifier, "linear", **options).fit(X, Y)
+    network = gl.DeepKernelNetwork(("linear",), (), output_activation="identity")
+    model = gl.DeepMapClassifier(network, 10, head=head, landmarks=landmarks, random_state=0).fit(X, Y)
     assert np.isfinite(model.decision_function(X)).all()
 
 

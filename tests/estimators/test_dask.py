@@ -16,7 +16,7 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 N, ROWS = 900, 150
-SMALL = {"hidden": (4,), "n_landmarks": 30, "learning": None, "random_state": 0}
+SMALL = {"kernel": gl.DeepKernelNetwork(hidden=(4,), learning=None), "n_landmarks": 30, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -211,7 +211,7 @@ def test_fine_tune_goes_on_from_a_fitted_map(rng):
 @pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 def test_fine_tune_goes_on_from_what_a_classifier_has_tuned_by_default(rng):
     views = random_views(rng, 200)
-    clf = gl.DeepMapClassifier(("gaussian",), (3,), n_landmarks=15, learning=None, random_state=0)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), (3,), learning=None), 15, random_state=0)
     dmn = clf.fit(views[:100], np.arange(100) % 2).map_network_
     tuned = dmn.map_
     before, after = dmn.fine_tune(views[100:]).tuning_errors_
@@ -247,21 +247,11 @@ def test_more_landmarks_than_samples_takes_all_of_them(views):
 def test_precision_reaches_the_engine(rng):
     X = {"a": rng.random((60, 30), dtype=np.float32)}
     kernel = gl.DeepKernelNetwork(("intersection",), (), learning=None).fit(X).kernel_
-    exact, coded = (gl.DeepMapNetwork(kernel, 20, precision=p, random_state=0).fit(X) for p in ("float32", "codes"))
-    assert "codes" in str(coded.explain(60))
-    difference = np.abs(exact.kernel_(X) - coded.kernel_(X)).max()
-    assert 0 < difference < 0.05
-
-
-@pytest.mark.filterwarnings("ignore:precision='tf32' does not exist on cpu:UserWarning")
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there tf32 exists")
-def test_a_model_that_wishes_for_another_machine_loads_and_runs(rng, tmp_path):
-    X = {"a": rng.random((60, 8), dtype=np.float32)}
-    y = np.arange(60) % 2
-    options = {"kernels": ("gaussian",), "hidden": (), "learning": None, "n_landmarks": 20, "random_state": 0}
-    expected = gl.DeepMapClassifier(**options).fit(X, y).decision_function(X)
-    gl.save(gl.DeepMapClassifier(precision="tf32", **options).fit(X, y), tmp_path / "model")
-    loaded = gl.load(tmp_path / "model")
-    assert loaded.precision == "tf32"
-    np.testing.assert_array_equal(loaded.decision_function(X), expected)
-    np.testing.assert_array_equal(loaded.fit(X, y).decision_function(X), expected)
+    dmn = gl.DeepMapNetwork(kernel, 20, random_state=0).fit(X)
+    exact = dmn.transform(X)
+    with gl.config_context(precision="codes"):
+        assert "codes" in str(dmn.explain(60))
+        coded = dmn.transform(X)
+    assert "codes" not in str(dmn.explain(60))
+    assert 0 < np.abs(exact - coded).max() < 0.05
+    np.testing.assert_array_equal(dmn.transform(X), exact)

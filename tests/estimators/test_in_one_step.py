@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import gramless as gl
 from gramless.estimators import deep_kernel_network, deep_map_classifier, deep_map_network
 
-SMALL = {"hidden": (4,), "learning": None}
+NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
 
 
 def samples(seed, n=300, width=5):
@@ -44,8 +44,7 @@ def attributes(model):
 @pytest.mark.parametrize("blocks", [False, True], ids=["in memory", "in blocks"])
 def test_a_fit_that_is_stopped_leaves_the_estimator_as_it_was(step, blocks, monkeypatch):
     kind, place, name = STEPS[step]
-    options = {"kernel": gl.DeepKernelNetwork(**SMALL)} if kind is gl.DeepMapNetwork else SMALL
-    model = kind(**options, random_state=0, **({} if kind is gl.DeepKernelNetwork else {"n_landmarks": 20}))
+    model = clone(NETWORK) if kind is gl.DeepKernelNetwork else kind(NETWORK, 20, random_state=0)
     X, y = samples(0)
     other, z = samples(1, width=4)
     for fitted in (False, True):
@@ -59,7 +58,7 @@ def test_a_fit_that_is_stopped_leaves_the_estimator_as_it_was(step, blocks, monk
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
     X, y = samples(0)
-    model = gl.DeepMapClassifier(**SMALL, n_landmarks=20, random_state=0)
+    model = gl.DeepMapClassifier(NETWORK, 20, random_state=0)
     learn = getattr(model, method)
     stop(lambda: learn(X, y), gl.DeepMapClassifier, "_residual", monkeypatch)
     with pytest.raises(NotFittedError):
@@ -76,7 +75,7 @@ def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
 
 def test_names_of_columns_that_are_gone_are_forgotten():
     X, y = samples(0)
-    model = gl.DeepMapClassifier(**SMALL, n_landmarks=20, random_state=0).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    model = gl.DeepMapClassifier(NETWORK, 20, random_state=0).fit(pd.DataFrame(X, columns=list("abcde")), y)
     assert model.feature_names_in_.tolist() == list("abcde")
     assert not hasattr(model.fit(X, y), "feature_names_in_")
 
@@ -87,7 +86,7 @@ def test_names_of_columns_that_are_gone_are_forgotten():
 def test_nothing_of_the_fit_before_survives_another(kind):
     X, y = samples(0)
     Y = np.column_stack([y, 1 - y, np.arange(len(y)) % 2])
-    model = kind(gl.DeepKernelNetwork(**SMALL)) if kind is gl.DeepMapNetwork else kind(**SMALL)
+    model = clone(NETWORK) if kind is gl.DeepKernelNetwork else kind(NETWORK)
     choices = {"n_landmarks": 20, "random_state": 0}
     model.set_params(**{name: value for name, value in choices.items() if name in model.get_params()})
     named = pd.DataFrame(X, columns=list("abcde"))
@@ -103,5 +102,5 @@ def test_nothing_of_the_fit_before_survives_another(kind):
 
 def test_what_scikit_learn_keeps_on_an_estimator_survives():
     X, _ = samples(0)
-    model = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 20, random_state=0).set_output(transform="pandas")
+    model = gl.DeepMapNetwork(NETWORK, 20, random_state=0).set_output(transform="pandas")
     assert isinstance(model.fit(X).fit(X).transform(X), pd.DataFrame)

@@ -10,7 +10,7 @@ from gramless.blocks.sinks import same_run
 from gramless.estimators.kept_vectors import OURS, kept_vectors
 
 N, ROWS = 600, 100
-SMALL = {"hidden": (4,), "n_landmarks": 20, "learning": None, "random_state": 0}
+SMALL = {"kernel": gl.DeepKernelNetwork(hidden=(4,), learning=None), "n_landmarks": 20, "random_state": 0}
 
 
 @pytest.fixture(scope="module", autouse=True)

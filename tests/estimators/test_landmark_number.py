@@ -132,18 +132,16 @@ def test_a_wish_beyond_the_samples_takes_all_that_can_be_had_and_says_so(samples
 
 
 def test_a_wish_beyond_the_memory_budget_takes_all_that_can_be_had_and_says_so(samples):
-    with pytest.warns(UserWarning, match=r"70 landmarks reach .* memory budget of 195.3 KiB allows no more: raise"):
-        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", memory_budget=200_000, random_state=0).fit(samples)
+    words = r"70 landmarks reach .* memory budget of 195.3 KiB allows no more: raise"
+    with gl.config_context(memory_budget=200_000), pytest.warns(UserWarning, match=words):
+        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", random_state=0).fit(samples)
     assert [number for number, _, _ in dmn.landmark_curve_] == [50, 70]
-    with pytest.warns(
-        UserWarning, match=r"50 landmarks reach .* leverage scores .* needs .* raise memory_budget, wish"
-    ):
-        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", landmarks="leverage", memory_budget=500_000, random_state=0).fit(
-            samples
-        )
+    words = r"50 landmarks reach .* leverage scores .* needs .* raise memory_budget, wish"
+    with gl.config_context(memory_budget=500_000), pytest.warns(UserWarning, match=words):
+        dmn = gl.DeepMapNetwork(KERNEL, "0.1%", landmarks="leverage", random_state=0).fit(samples)
     assert dmn.n_landmarks_ == 50
-    with pytest.raises(gl.MemoryBudgetError):
-        gl.DeepMapNetwork(KERNEL, "1%", memory_budget=1, random_state=0).fit(samples)
+    with gl.config_context(memory_budget=1), pytest.raises(gl.MemoryBudgetError):
+        gl.DeepMapNetwork(KERNEL, "1%", random_state=0).fit(samples)
 
 
 def test_components_that_hold_the_error_up_are_named(samples):
@@ -234,8 +232,7 @@ def test_tuning_goes_on_from_the_map_that_met_the_wish(samples):
 def test_through_a_classifier_a_grid_search_and_a_file(rng, tmp_path, tuning):
     views = random_views(rng, 200, dtype=np.float32)
     y = (views["v0"][:, 0] > views["v0"][:, 1]).astype(int)
-    network = {"kernels": ("gaussian",), "hidden": (), "learning": None, "random_state": 0}
-    clf = gl.DeepMapClassifier(n_landmarks="10%", tuning=tuning, **network)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), learning=None), "10%", tuning=tuning, random_state=0)
     assert clone(clf).get_params()["n_landmarks"] == "10%"
     assert "10%" in estimator_html_repr(clf)
     dmn = clf.fit(views, y).map_network_
@@ -264,7 +261,7 @@ def test_of_data_in_blocks_the_number_is_chosen_on_a_sample(samples, monkeypatch
     dmn = gl.DeepMapNetwork(KERNEL, "20%", random_state=0).fit(gl.in_blocks(X, rows=70))
     assert {n: e for n, e, _ in dmn.landmark_curve_}[dmn.n_landmarks_] <= 20
     np.testing.assert_array_equal(dmn.landmarks_["view0"], samples[dmn.landmark_indices_])
-    clf = gl.DeepMapClassifier(("gaussian",), (), n_landmarks="10%", learning=None, random_state=0)
+    clf = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), learning=None), "10%", random_state=0)
     y = (samples[:, 0] > 1.5).astype(int)
     assert (np.asarray(clf.fit(gl.in_blocks(X, y, rows=70)).predict(X)) == y).mean() > 0.9
 

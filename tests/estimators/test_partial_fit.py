@@ -6,7 +6,8 @@ import pytest
 import gramless as gl
 
 N = 1_500
-SMALL = {"hidden": (4,), "n_landmarks": 40, "learning": None, "tuning": None, "random_state": 0}
+NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
+SMALL = {"kernel": NETWORK, "n_landmarks": 40, "tuning": None, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_nearly_as_good_as_all_at_once(samples):
 def test_landmarks_are_moved_by_the_first_block_and_stay(samples):
     X, y = samples
     held_out, truth = part(X, slice(1200, None)), y[1200:]
-    settings = SMALL | {"hidden": (), "tuning": "auto"}
+    settings = SMALL | {"kernel": gl.DeepKernelNetwork(learning=None), "tuning": "auto"}
     first = gl.DeepMapClassifier(**settings).fit(part(X, slice(0, 300)), y[:300])
     online = in_turn(gl.DeepMapClassifier(**settings), X, y)
     assert online.finishing_curve_ == first.finishing_curve_
@@ -91,8 +92,9 @@ def test_classes_beside_an_indicator_are_its_columns(samples):
 def test_what_is_remembered_must_fit_into_the_budget(samples):
     X, y = samples
     Y = np.eye(20, dtype=int)[y + 3 * (np.arange(N) % 6)]
-    model = gl.DeepMapClassifier(memory_budget="9MB", **(SMALL | {"n_landmarks": 150}))
-    with pytest.raises(gl.MemoryBudgetError, match="remembering blocks of 20 labels on 150 features"):
+    model = gl.DeepMapClassifier(**(SMALL | {"n_landmarks": 150}))
+    words = "remembering blocks of 20 labels on 150 features"
+    with gl.config_context(memory_budget="9MB"), pytest.raises(gl.MemoryBudgetError, match=words):
         model.partial_fit(X, Y)
 
 

@@ -17,9 +17,9 @@ ESTIMATORS = [
     gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **FEW), n_landmarks=10, random_state=0),
     gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **UNLEARNED), 10, evaluation="layered", random_state=0),
     gl.DeepKernelClassifier(random_state=0),
-    gl.DeepKernelClassifier(SIGNED, **UNLEARNED),
+    gl.DeepKernelClassifier(gl.DeepKernelNetwork(SIGNED, **UNLEARNED), random_state=0),
     gl.DeepMapClassifier(n_landmarks=10, random_state=0),
-    gl.DeepMapClassifier(SIGNED, n_landmarks=50, **UNLEARNED),
+    gl.DeepMapClassifier(gl.DeepKernelNetwork(SIGNED, **UNLEARNED), n_landmarks=50, random_state=0),
 ]
 
 

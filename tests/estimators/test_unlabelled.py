@@ -26,10 +26,10 @@ def rows(X, chosen):
 
 
 def classifier(kind, **options):
-    defaults = {"hidden": (3,), "learning": SEMI, "random_state": 0}
+    network = gl.DeepKernelNetwork(("gaussian", "linear"), (3,), learning=options.pop("learning", SEMI))
     if kind is gl.DeepMapClassifier:
-        defaults["n_landmarks"] = 40
-    return kind(("gaussian", "linear"), **(defaults | options))
+        options["n_landmarks"] = 40
+    return kind(network, random_state=0, **options)
 
 
 both = pytest.mark.parametrize("kind", [gl.DeepKernelClassifier, gl.DeepMapClassifier])

@@ -90,7 +90,8 @@ def test_classifiers_know_a_class_of_one_sample_for_every_seed(kind):
     X[17], y[17] = 3.0, 0
     options = {"n_landmarks": 20} if kind is gl.DeepMapClassifier else {}
     for seed in range(20):
-        model = kind(("gaussian",), (2,), learning=Supervised(n_steps=1), C=10.0, random_state=seed, **options)
+        network = gl.DeepKernelNetwork(("gaussian",), (2,), learning=Supervised(n_steps=1))
+        model = kind(network, C=10.0, random_state=seed, **options)
         assert model.fit(X, y).score(X, y) == 1.0
 
 
@@ -100,8 +101,7 @@ def test_a_label_of_one_sample_is_calibrated_for_every_seed():
     Y = (X[:, :3] > 0.5).astype(int)
     Y[:, 2] = np.arange(50) == 17
     for seed in range(20):
-        model = gl.DeepMapClassifier(
-            ("gaussian",), (), learning=Supervised(n_steps=1), n_landmarks=20, top_k=1, random_state=seed
-        )
+        network = gl.DeepKernelNetwork(("gaussian",), learning=Supervised(n_steps=1))
+        model = gl.DeepMapClassifier(network, n_landmarks=20, top_k=1, random_state=seed)
         assert np.isfinite(model.fit(X, Y).decision_function(X)).all()
         assert model.predict(X).sum(1).tolist() == [1] * 50

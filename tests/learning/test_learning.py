@@ -213,8 +213,9 @@ def test_a_checkpoint_knows_a_label_that_moves_no_sample_to_the_other_part(data,
 
 def test_settings_are_what_a_grid_search_lists(data):
     X, y = data
-    grid = {"learning": [None, Supervised(n_steps=3)], "hidden": [(), (2,)]}
-    search = GridSearchCV(gl.DeepMapClassifier(("gaussian",), n_landmarks=30, random_state=0), grid, cv=2).fit(X, y)
+    grid = {"kernel__learning": [None, Supervised(n_steps=3)], "kernel__hidden": [(), (2,)]}
+    classifier = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",)), n_landmarks=30, random_state=0)
+    search = GridSearchCV(classifier, grid, cv=2).fit(X, y)
     assert search.best_score_ > 0.7
 
 

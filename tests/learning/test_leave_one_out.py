@@ -176,7 +176,9 @@ def test_a_network_that_overflows_from_the_start_is_refused(rng):
 
 def test_a_seed_is_a_network_whatever_the_budget(rng):
     X, y = problem(rng)
-    first, second = (learned(X, y, memory_budget=budget).kernel_(X) for budget in (None, "1MiB"))
+    first = learned(X, y).kernel_(X)
+    with gl.config_context(memory_budget="1MiB"):
+        second = learned(X, y).kernel_(X)
     np.testing.assert_array_equal(first, learned(X, y).kernel_(X))
     np.testing.assert_allclose(first, second, rtol=1e-5)
 
@@ -199,9 +201,9 @@ def test_several_tiles_are_learned_from_after_the_first(rng, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "n"), [({"learning": LeaveOneOut(max_samples=17)}, 17), ({"memory_budget": 40 * 30**2}, 30)], ids=str
+    ("parameters", "budget", "n"), [({"learning": LeaveOneOut(max_samples=17)}, None, 17), ({}, 40 * 30**2, 30)]
 )
-def test_no_more_samples_are_learned_from_than_asked_or_than_memory_holds(rng, monkeypatch, parameters, n):
+def test_no_more_samples_are_learned_from_than_asked_or_than_memory_holds(rng, monkeypatch, parameters, budget, n):
     X, y = problem(rng)
     y[:3] = 2  # a rare class is among them
     seen = []
@@ -212,7 +214,8 @@ def test_no_more_samples_are_learned_from_than_asked_or_than_memory_holds(rng, m
         return error(gram, targets, ridge)
 
     monkeypatch.setattr(ridge_trainer, "leave_one_out_error", watch)
-    learned(X, y, **parameters)
+    with gl.config_context(memory_budget=budget):
+        learned(X, y, **parameters)
     assert {size for size, _ in seen} == {n}
     assert min(positives for _, positives in seen) >= 1
 

@@ -101,15 +101,14 @@ def test_small_blocks_give_the_same_map(rng):
     views = random_views(rng, 40)
     kernel = paper_network(views)
     whole = build(kernel, views[:10]).transform(views)
-    tight = gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, memory_budget=60_000)
-    blocks = build(tight, views[:10])
-    assert blocks.row_bytes * 40 > 30_000  # so that it has to go in blocks
-    torch.testing.assert_close(blocks.transform(views), whole)
+    with gl.config_context(memory_budget=60_000):
+        blocks = build(kernel, views[:10])
+        assert blocks.row_bytes * 40 > 30_000  # so that it has to go in blocks
+        torch.testing.assert_close(blocks.transform(views), whole)
 
 
 def test_refuses_landmarks_that_do_not_fit_the_budget(rng):
     views = random_views(rng, 40)
     kernel = paper_network(views)
-    tight = gl.DeepKernel(kernel.inputs, kernel.layers, kernel.layout, memory_budget=10_000)
-    with pytest.raises(gl.MemoryBudgetError, match="40 landmarks"):
-        build(tight, views)
+    with gl.config_context(memory_budget=10_000), pytest.raises(gl.MemoryBudgetError, match="40 landmarks"):
+        build(kernel, views)

@@ -70,14 +70,18 @@ def test_said_for_people(network):
         ({"confidence": 1.5}, r"'confidence' .* Got 1\.5 instead"),
         ({"seed": -1}, "'seed'"),
         ({"seed": float("inf")}, "'seed'"),
-        ({"memory_budget": 1000}, "budget"),
-        ({"memory_budget": float("inf")}, "budget"),
     ],
 )
 def test_what_cannot_be_is_refused(network, options, reason):
     kernel, views, dmn = network
     with pytest.raises((ValueError, gl.MemoryBudgetError), match=reason):
         gl.sampled_relative_error(dmn, kernel, views, **options)
+
+
+def test_more_memory_than_there_may_be_is_refused(network):
+    kernel, views, dmn = network
+    with gl.config_context(memory_budget=1000), pytest.raises(gl.MemoryBudgetError, match="budget"):
+        gl.sampled_relative_error(dmn, kernel, views)
 
 
 def test_too_few_samples_in_the_data_are_refused(network):

@@ -16,7 +16,7 @@ from gramless.heads import Head
 from gramless.storage.model_file import FORM, FORM_VERSION
 from gramless.support.array_file import write_array_file
 
-SMALL = {"hidden": (3,), "learning": None, "random_state": 0}
+NETWORK = gl.DeepKernelNetwork(hidden=(3,), learning=None)
 
 
 def craft(path, tree, **arrays):
@@ -36,7 +36,7 @@ def refused(path, match=None):
 @pytest.fixture
 def fitted(rng):
     X = {"a": rng.random((30, 5)), "b": rng.random((30, 3))}
-    return X, gl.DeepMapClassifier(n_landmarks=8, **SMALL).fit(X, np.arange(30) % 3)
+    return X, gl.DeepMapClassifier(NETWORK, 8, random_state=0).fit(X, np.arange(30) % 3)
 
 
 def opened(path):

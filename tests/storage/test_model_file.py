@@ -34,8 +34,9 @@ def data(rng):
     return X, rng.integers(0, 3, 40)
 
 
-SMALL = {"hidden": (4,), "learning": None, "random_state": 0}
-KERNEL = gl.DeepKernelNetwork(**SMALL)
+NETWORK = {"hidden": (4,), "learning": None, "random_state": 0}
+KERNEL = gl.DeepKernelNetwork(**NETWORK)
+SMALL = {"kernel": KERNEL, "random_state": 0}
 MIXED = {
     "intersection": Unary(levels=8),
     "gaussian": Fourier(n_frequencies=9),
@@ -58,16 +59,16 @@ MODELS = {
         random_state=0,
     ),
     "map of distances": gl.DeepMapNetwork(
-        gl.DeepKernelNetwork(("distance", "hellinger"), activation="exp", **SMALL), n_landmarks=12, random_state=0
+        gl.DeepKernelNetwork(("distance", "hellinger"), activation="exp", **NETWORK), n_landmarks=12, random_state=0
     ),
     "layered map with exact roots": gl.DeepMapNetwork(
-        gl.DeepKernelNetwork(("hellinger", "linear"), **SMALL),
+        gl.DeepKernelNetwork(("hellinger", "linear"), **NETWORK),
         n_landmarks=12,
         evaluation="layered",
         input_maps={"hellinger": "exact"},
         random_state=0,
     ),
-    "polynomial activation": gl.DeepKernelNetwork(activation=(0.0, 1.0, 0.5), **SMALL),
+    "polynomial activation": gl.DeepKernelNetwork(activation=(0.0, 1.0, 0.5), **NETWORK),
     "collapsed map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, random_state=0),
     "layered map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, evaluation="layered", random_state=0),
     "layered map with the paper's input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps="paper", random_state=0),
@@ -78,7 +79,7 @@ MODELS = {
     ),
     "learned network": gl.DeepKernelNetwork(hidden=(3,), learning=SemiSupervised(n_steps=2), random_state=0),
     "kernel classifier": gl.DeepKernelClassifier(class_weight={0: 2.0}, C=float("inf"), **SMALL),
-    "map classifier": gl.DeepMapClassifier(n_landmarks=12, memory_budget="1 GB", **SMALL),
+    "map classifier": gl.DeepMapClassifier(n_landmarks=12, **SMALL),
 }
 
 
@@ -113,7 +114,7 @@ def test_an_unfitted_model_comes_back_and_fits_the_same(data, tmp_path):
 
 def test_a_kernel_and_a_map_of_a_frozen_network_come_back(data, tmp_path):
     X, _ = data
-    network = gl.DeepKernelNetwork(**SMALL).fit(X)
+    network = gl.DeepKernelNetwork(**NETWORK).fit(X)
     gl.save(network.kernel_, tmp_path / "k")
     np.testing.assert_array_equal(gl.load(tmp_path / "k")(X), network.kernel_(X))
     dmn = gl.DeepMapNetwork(FrozenEstimator(network), n_landmarks=10, random_state=0).fit(X)
@@ -132,7 +133,7 @@ def test_text_classes_given_landmarks_tensors_and_sparse_views_come_back(data, t
     assert gl.load(tmp_path / "m").predict(X).dtype == object
     tensors = {name: torch.from_numpy(block) for name, block in X.items()}
     given = gl.Views({"a": sparse.csr_array(X["a"][:9]), "b": tensors["b"][:9]})
-    dmn = gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), landmarks=given).fit(tensors)
+    dmn = gl.DeepMapNetwork(gl.DeepKernelNetwork(**NETWORK), landmarks=given).fit(tensors)
     gl.save(dmn, tmp_path / "m")
     np.testing.assert_array_equal(gl.load(tmp_path / "m").transform(X), dmn.transform(X))
 
@@ -166,7 +167,7 @@ def test_functions_are_named_in_the_file_and_come_from_the_caller(data, tmp_path
     gram = cosine(X["a"], X["a"])
     views = {"a": X["a"], "number": np.arange(40)[:, None]}
     kernels = {"a": [Custom(cosine), "linear"], "number": [Precomputed(gram)]}
-    network = gl.DeepKernelNetwork(kernels, activation=softened, **SMALL).fit(views)
+    network = gl.DeepKernelNetwork(kernels, activation=softened, **NETWORK).fit(views)
     gl.save(network, tmp_path / "m")
     with pytest.raises(gl.FileFormatError, match=r"uses the function '(softened|cosine)'"):
         gl.load(tmp_path / "m")
@@ -189,7 +190,7 @@ def test_the_file_says_its_format_version_package_and_parameters(data, tmp_path)
 def test_a_truncated_file_at_any_length_is_refused(data, tmp_path):
     X, _ = data
     path = tmp_path / "m"
-    gl.save(gl.DeepKernelNetwork(**SMALL).fit(X), path)
+    gl.save(gl.DeepKernelNetwork(**NETWORK).fit(X), path)
     content = path.read_bytes()
     for length in [0, 1, 7, 8, 100, len(content) // 2, len(content) - 1]:
         path.write_bytes(content[:length])
@@ -237,7 +238,7 @@ def test_a_file_can_name_none_but_the_known_classes(tree, tmp_path):
 def test_what_cannot_be_saved_says_so_and_leaves_the_old_file_whole(data, tmp_path):
     X, _ = data
     path = tmp_path / "m"
-    gl.save(gl.DeepKernelNetwork(**SMALL), path)
+    gl.save(gl.DeepKernelNetwork(**NETWORK), path)
     before = path.read_bytes()
     with pytest.raises(TypeError, match=r"set_params\(random_state=0\)"):
         gl.save(gl.DeepKernelNetwork(learning=None, random_state=np.random.RandomState(0)).fit(X), path)

@@ -20,7 +20,7 @@ y = (X["a"][:, :4].sum(1) > 2).astype(int)
 
 def fitted():
     learning = gl.Supervised(n_steps=1, validation=0.0)
-    return gl.DeepMapClassifier(hidden=(4,), n_landmarks=20, learning=learning, random_state=0).fit(X, y)
+    return gl.DeepMapClassifier(gl.DeepKernelNetwork(hidden=(4,), learning=learning), 20, random_state=0).fit(X, y)
 
 def scores(model):
     sums = torch.rand(300, 300).exp() @ torch.rand(300, 300)  # PyTorch's own threads, in loops and products

@@ -17,6 +17,7 @@ from gramless.blocks.arrays import layout_of, named_arrays
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, checked_block, label_array, with_rows
 from gramless.errors import DataError
+from gramless.support.config import with_config
 from gramless.support.progress import Waiting
 from gramless.support.threads import one_thread
 from gramless.views import Columns, Layout, check_layout
@@ -97,7 +98,7 @@ class DaskBlocks(Blocks):
         wanted = self.arrays if self.columns is not None else {name: self.arrays[name] for name in self.chosen}
         parts = {name: array.to_delayed()[:, 0] for name, array in wanted.items()}
         labels = [None] * len(self.sizes) if self.labels is None else self.labels.to_delayed().reshape(-1).tolist()
-        travelling = dask.delayed(function, traverse=False)
+        travelling = dask.delayed(with_config(function), traverse=False)
         starts = np.cumsum((0, *self.sizes[:-1])).tolist()
         evaluate = dask.delayed(_evaluate)
         return [

@@ -1,5 +1,6 @@
 """Evaluating networks at the speed of the machine, within a memory budget."""
 
+from gramless.engine.device import choose_device, choose_precision
 from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
@@ -21,6 +22,8 @@ __all__ = [
     "RowSink",
     "SampleBlock",
     "Statistic",
+    "choose_device",
+    "choose_precision",
     "compute_budget",
     "differentiable_block",
     "differentiable_values",

@@ -13,7 +13,8 @@ from gramless.engine.forms import Form, Plane, form_of, share_planes
 from gramless.engine.pair_statistics import Statistic
 from gramless.engine.precision import Precision
 from gramless.network import Network, ViewKernel
-from gramless.support.budget import readable, resolve_budget, row_blocks
+from gramless.support.budget import FREE_SHARE, readable, row_blocks
+from gramless.support.config import current_budget, get_config
 from gramless.views import Layout
 
 CPU_BLOCK_BYTES = 32 << 20  # of statistics at a time: enough to hide the bookkeeping, not more than caches hold
@@ -80,11 +81,11 @@ class Plan:
         return "\n".join([*lines, self.note] if self.note else lines)
 
 
-def compute_budget(memory_budget: int | str | None, device: torch.device) -> int:
+def compute_budget(device: torch.device) -> int:
     """Bytes that may be used at once where it is computed; by default a quarter of what is free there."""
-    if memory_budget is None and device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0] // 4
-    return resolve_budget(memory_budget)
+    if device.type == "cuda" and get_config()["memory_budget"] is None:
+        return torch.cuda.mem_get_info(device)[0] // FREE_SHARE
+    return current_budget()
 
 
 def make_plan(

@@ -14,12 +14,11 @@ from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
-from gramless.estimators.parameters import needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import Head, Labels
-from gramless.learning import make_learning
 from gramless.support.checks import check_array
 from gramless.views import Views
 
@@ -65,12 +64,13 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     def _known_sample(self) -> Views:
         """A sample that was learned from."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from samples and their labels, in memory or in blocks; these may bring their labels along.
 
-        With semi-supervised learning, y = -1 (a row of -1 where samples have several labels) marks a sample without a
-        label: the network, its landmarks and its tuning learn from it, the classifiers do not. Otherwise -1 is a class.
+        Where the kernel network learns semi-supervised, y = -1 (a row of -1 where samples have several labels) marks a
+        sample without a label: the network, its landmarks and its tuning learn from it, the classifiers do not.
+        Otherwise -1 is a class.
         """
         with fitted_in_one_step(self) as fresh:
             fresh._fit_anything(X, y)
@@ -86,7 +86,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         views = views_to_fit(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
-        labelled = labelled_rows(y, make_learning(self.learning))
+        labelled = labelled_rows(y, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(y, labelled))
         self.classes_ = self.labels_.classes
         self.head_ = self._fit(views, y, labelled, signs)
@@ -115,8 +115,6 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         return self.head_.margins(self._features(views_to_use(self, X)))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = needs_nonnegative(self.kernels)
         return tags

@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_consistent_length
 
 from gramless.blocks import Blocks
-from gramless.deep_kernel import DeepKernel, choose_device
+from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_fit
 from gramless.estimators.first_look import check_domains, first_look
@@ -28,8 +29,9 @@ from gramless.kernels import make_kernel
 from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.network.activations import Exp
-from gramless.support.budget import require, resolve_budget, row_blocks
-from gramless.support.constraints import PLACE, Constraints
+from gramless.support.budget import require, row_blocks
+from gramless.support.config import current_budget
+from gramless.support.constraints import INPUT, Constraints
 from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
@@ -67,9 +69,6 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         Scale kernels given by name to a unit diagonal, so that no view rules by its units.
     views : mapping of names to columns, or None
         How one array is cut into views; not needed for Views, mappings and lists of arrays.
-    device : "auto", "cpu", "cuda"
-    memory_budget : int, str or None
-        Bytes, or a text such as "256MiB", that may be used at once; None is a quarter of what is free.
     random_state : int, RandomState or None
 
     Attributes
@@ -84,7 +83,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     kernel_: DeepKernel
     learning_curve_: tuple[CurvePoint, ...] | None
 
-    _parameter_constraints: ClassVar[Constraints] = NETWORK_CONSTRAINTS | PLACE
+    _parameter_constraints: ClassVar[Constraints] = NETWORK_CONSTRAINTS | INPUT
 
     def __init__(
         self,
@@ -99,8 +98,6 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         output_gain: float | str = "auto",
         normalize: bool = True,
         views: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        memory_budget: int | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernels = kernels
@@ -113,8 +110,6 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         self.output_gain = output_gain
         self.normalize = normalize
         self.views = views
-        self.device = device
-        self.memory_budget = memory_budget
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -143,9 +138,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         generator = generator_from(self.random_state)
         sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
         inputs = self._inputs(views, sample, generator)
-        kernel = DeepKernel(
-            inputs, self._initial_layers(inputs, generator), views.layout, 1.0, self.device, self.memory_budget
-        )
+        kernel = DeepKernel(inputs, self._initial_layers(inputs, generator), views.layout)
         self.learning_curve_ = None
         if settings is not None:
             labels = as_labels(y)
@@ -172,7 +165,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         widths = (len(inputs), *map(int, self.hidden), 1)
         require(
             3 * 8.0 * sum(above * below for above, below in pairwise(widths)),
-            resolve_budget(self.memory_budget),
+            current_budget(),
             what=f"the weights of a network with hidden={self.hidden!r}",
             remedy="Use fewer units.",
         )
@@ -190,8 +183,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
         inputs = []
-        device = choose_device(self.device, views)
-        ranges = {view: value_range(views, view, resolve_budget(self.memory_budget)) for view in views.names}
+        device = choose_device(views)
+        ranges = {view: value_range(views, view, current_budget()) for view in views.names}
         dtype = views.dtype if self.learning is None else torch.float32  # in which weights are learned
         for view, spec in self._specs(views):
             kernel = make_kernel(spec, normalize=self.normalize)
@@ -227,7 +220,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
     def _fitting_kernels(self, views: Views, view: str) -> tuple[str, ...]:
         """What kernels="auto" means for one view."""
-        nonnegative = value_range(views, view, resolve_budget(self.memory_budget))[0] >= 0
+        nonnegative = value_range(views, view, current_budget())[0] >= 0
         if isinstance(make_activation(self.activation if self.hidden else self.output_activation), Exp):
             return FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
         return PAPERS_KERNELS if nonnegative else PAPERS_KERNELS[:-1]

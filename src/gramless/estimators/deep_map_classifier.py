@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
@@ -18,14 +18,13 @@ from gramless.errors import DataError
 from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
-from gramless.estimators.deep_kernel_classifier import network_parameters
-from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.given_kernel import KERNEL, fitted_kernel, learning_of
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
-from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS, NETWORK_CONSTRAINTS
+from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import (
     Calibration,
@@ -46,12 +45,11 @@ from gramless.heads import (
 )
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
-from gramless.learning import make_learning
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import TUNERS
-from gramless.support.budget import resolve_budget
 from gramless.support.checks import check_array
-from gramless.support.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
+from gramless.support.config import current_budget
+from gramless.support.constraints import INPUT, POSITIVE, Constraints, StrOptions, whole
 from gramless.views import Views
 
 N_FOLDS = 5
@@ -65,9 +63,10 @@ class DeepMapClassifier(ViewsClassifier):
 
     Parameters
     ----------
-    kernels, hidden, activation, output_activation, weights, learning, hidden_gain, output_gain, normalize
-        The network, as in DeepKernelNetwork.
-    n_landmarks, landmarks, n_components, precision
+    kernel : DeepKernelNetwork, DeepKernel, FrozenEstimator or None
+        A network, which is cloned and fitted here; a kernel, or a frozen network, that is used as it is; None is a
+        DeepKernelNetwork as it comes. To search over a network's parameters (`kernel__hidden`), give one.
+    n_landmarks, landmarks, n_components
         The map, as in DeepMapNetwork; of a wish such as n_landmarks="1%", `map_network_` has the curve.
     tuning : "auto", None, "landmarks", "algorithm1"
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
@@ -96,8 +95,8 @@ class DeepMapClassifier(ViewsClassifier):
         With data in blocks: a folder, on a cluster one that all workers see. In a folder of their own within it,
         vectors of the training samples are kept while the classifiers are fitted; after a stop the same fit continues
         there. None computes the vectors anew in each of a handful of passes.
-    views, device, memory_budget, random_state
-        As in DeepKernelNetwork.
+    views, random_state
+        As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
     Attributes
     ----------
@@ -129,10 +128,10 @@ class DeepMapClassifier(ViewsClassifier):
     online_: FitSummary | OnlineHead | None
 
     _parameter_constraints: ClassVar[Constraints] = (
-        NETWORK_CONSTRAINTS
+        KERNEL
         | MAP_CONSTRAINTS
         | HEAD_CONSTRAINTS
-        | PLACE
+        | INPUT
         | {
             "tuning": [StrOptions({"auto", *TUNERS}), None],
             "head": [StrOptions(set(get_args(Kind)))],
@@ -146,21 +145,12 @@ class DeepMapClassifier(ViewsClassifier):
 
     def __init__(
         self,
-        kernels: Any = "auto",
-        hidden: Sequence[int] = (),
-        *,
-        activation: Any = "tanh",
-        output_activation: Any = "exp",
-        weights: Any = "random",
-        learning: Any = "leave-one-out",
-        hidden_gain: float | tuple[float, float] = (0.1, 2.0),
-        output_gain: float | str = "auto",
-        normalize: bool = True,
+        kernel: Any = None,
         n_landmarks: int | str = 500,
+        *,
         landmarks: Any = "uniform",
         n_components: int | None = None,
         tuning: str | None = "auto",
-        precision: str = "float32",
         C: float = 1.0,
         head: Kind = "squared_hinge",
         top_k: int | None = None,
@@ -170,24 +160,13 @@ class DeepMapClassifier(ViewsClassifier):
         max_iter: int = 10_000,
         scratch: str | Path | None = None,
         views: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        memory_budget: int | str | None = None,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.hidden = hidden
-        self.activation = activation
-        self.output_activation = output_activation
-        self.weights = weights
-        self.learning = learning
-        self.hidden_gain = hidden_gain
-        self.output_gain = output_gain
-        self.normalize = normalize
+        self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.n_components = n_components
         self.tuning = tuning
-        self.precision = precision
         self.C = C
         self.head = head
         self.top_k = top_k
@@ -197,22 +176,16 @@ class DeepMapClassifier(ViewsClassifier):
         self.max_iter = max_iter
         self.scratch = scratch
         self.views = views
-        self.device = device
-        self.memory_budget = memory_budget
         self.random_state = random_state
 
     def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
-        network = DeepKernelNetwork(**(network_parameters(self) | {"random_state": seeds[0]}))
         self.map_network_ = DeepMapNetwork(
-            network.fit(views, y).kernel_,
+            fitted_kernel(self.kernel, views, y, seeds[0]),
             self.n_landmarks,
             landmarks=self.landmarks,
             n_components=self.n_components,
             tuning=None if self.tuning == "auto" else self.tuning,
-            precision=self.precision,
-            device=self.device,
-            memory_budget=self.memory_budget,
             random_state=seeds[1],
         ).fit(views)
         tuned = AutomaticTuning()
@@ -221,9 +194,7 @@ class DeepMapClassifier(ViewsClassifier):
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
-        fit = LinearFit(
-            self.head, self.C, self._residual(known, phi), self.max_iter, resolve_budget(self.memory_budget), seeds[2]
-        )
+        fit = LinearFit(self.head, self.C, self._residual(known, phi), self.max_iter, current_budget(), seeds[2])
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
         self._learn_labelling(fit, known, phi, tuned.unshaped, signs, weights, seeds[2])
         head = fit(phi, signs, weights)
@@ -233,7 +204,7 @@ class DeepMapClassifier(ViewsClassifier):
             self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights))
         return head
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from one more block of samples, for data that comes once; blocks should come in random order.
 
@@ -254,7 +225,7 @@ class DeepMapClassifier(ViewsClassifier):
                 f"head={self.head!r}, class_weight={self.class_weight!r}: partial_fit learns with the squared hinge, "
                 "and cannot balance classes of which more are to come. Give weights by class, or None."
             )
-        labelled = labelled_rows(y, make_learning(self.learning))
+        labelled = labelled_rows(y, learning_of(self.kernel))
         if not hasattr(self, "head_"):
             online = self._first_block(views_to_fit(self, X), y, labelled, classes)
         elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):
@@ -297,13 +268,13 @@ class DeepMapClassifier(ViewsClassifier):
     def _nothing_remembered(self) -> OnlineHead:
         n_labels, n_features = self.head_.coefficients.shape
         weights = self.labels_.weights(np.ones(n_labels), 2, self.class_weight)  # which no number of samples enters
-        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=resolve_budget(self.memory_budget))
+        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=current_budget())
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
         if self.head not in ("squared_hinge", "huberized_hinge"):
             raise ValueError(f"head={self.head!r}: on data in blocks there are 'squared_hinge' and 'huberized_hinge'.")
-        learning = make_learning(self.learning)
+        learning = learning_of(self.kernel)
         look = first_look(blocks, self._sample_size(), seed_from(self.random_state), learning)
         assert look.labels is not None
         assert look.sample.labels is not None
@@ -317,7 +288,7 @@ class DeepMapClassifier(ViewsClassifier):
         if self.head == "huberized_hinge":
             loss = HuberizedHinge(self._residual(views, self._features(views)))
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
-        sides, budget = self.C * np.array(weights), resolve_budget(self.memory_budget)
+        sides, budget = self.C * np.array(weights), current_budget()
         fit = BlockFit(loss, self.labels_, learning, look.labels, sides, budget, self.max_iter)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)
@@ -330,8 +301,7 @@ class DeepMapClassifier(ViewsClassifier):
         return head
 
     def _sample_size(self) -> int:
-        network = DeepKernelNetwork(**network_parameters(self))
-        return DeepMapNetwork(network, self.n_landmarks).sample_size()
+        return DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
 
     def check_fitted(self) -> None:
         self._check_layout(self.map_network_.layout_)

@@ -9,31 +9,31 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Plan
+from gramless.engine import Plan, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
-from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.given_kernel import KERNEL, describe, fitted_kernel, learning_of, network_to_fit
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
 from gramless.estimators.landmark_number import MOST_SAMPLES, Curve, choose_number, wished_error
 from gramless.estimators.parameters import MAP_CONSTRAINTS
-from gramless.learning import make_learning
 from gramless.maps import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
 from gramless.maps.explicit import MapRecipe, warn_if_clipped
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS, RepresenterMap
-from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.budget import row_blocks
 from gramless.support.checks import check_array
-from gramless.support.constraints import PLACE, WHOLE_NUMBERS, Constraints, HasMethods, StrOptions, is_sequence, whole
+from gramless.support.config import current_budget
+from gramless.support.constraints import INPUT, WHOLE_NUMBERS, Constraints, StrOptions, is_sequence, whole
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
@@ -45,7 +45,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     Parameters
     ----------
     kernel : DeepKernel, DeepKernelNetwork, FrozenEstimator or None
-        What to compile. An unfitted network is cloned and fitted here; None is a DeepKernelNetwork as it comes.
+        What to compile. A network is cloned and fitted here, unless it is frozen; None is a DeepKernelNetwork as it
+        comes. To search over a network's parameters (`kernel__hidden`), give one.
     n_landmarks : int, or an error such as "1%"
         Samples that stand for the data, all where there are fewer; more are better and cost linearly in transform,
         cubically in fit. Of an error, as few as reach it: the relative error of the map on held-out samples, as
@@ -66,11 +67,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         How the map is fine-tuned on the training samples, without their labels, so that it stays true away from the
         landmarks; a map with a higher error on held-out samples is never kept. "landmarks" moves the landmarks, which
         need not be samples; "algorithm1" is the paper's. None leaves the map as it is compiled.
-    precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU)
-        What the engine may give up for speed: "codes" compares histograms by 8-bit codes, "tf32" and "bf16" multiply
-        matrices with shorter mantissas. docs/engine.md has the measured errors. A device that lacks it uses float32.
-    views, device, memory_budget, random_state
-        As in DeepKernelNetwork.
+    views, random_state
+        As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
     Attributes
     ----------
@@ -102,10 +100,10 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     _n_features_out: int
 
     _parameter_constraints: ClassVar[Constraints] = (
-        MAP_CONSTRAINTS
-        | PLACE
+        KERNEL
+        | MAP_CONSTRAINTS
+        | INPUT
         | {
-            "kernel": [DeepKernel, HasMethods(["fit", "get_params"]), None],
             "hidden_components": [whole(1), WHOLE_NUMBERS, None],
             "input_maps": [StrOptions({"eigen", "paper"}), dict],
             "evaluation": [StrOptions({"auto", "collapsed", "layered"})],
@@ -123,10 +121,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         input_maps: Any = "eigen",
         evaluation: str = "auto",
         tuning: str | None = None,
-        precision: str = "float32",
         views: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        memory_budget: int | str | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -137,10 +132,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         self.input_maps = input_maps
         self.evaluation = evaluation
         self.tuning = tuning
-        self.precision = precision
         self.views = views
-        self.device = device
-        self.memory_budget = memory_budget
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -157,8 +149,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     def _fit(self, X: Any, y: Any) -> None:
         views = views_to_fit(self, X)
         generator = generator_from(self.random_state)
-        kernel = self._fitted_kernel(views, y)
-        self.kernel_ = replace(kernel, device=self.device, memory_budget=self.memory_budget, precision=self.precision)
+        self.kernel_ = fitted_kernel(self.kernel, views, y, self.random_state)
         views = views.match(self.kernel_.layout)
         wished = wished_error(self.n_landmarks)
         if wished is None:
@@ -179,8 +170,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError("of data in blocks no rows are taken by their numbers: give the landmarks as Views.")
         if get_tags(self).target_tags.required and not blocks.has_labels:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        learning = make_learning(self.kernel.learning) if isinstance(self.kernel, DeepKernelNetwork) else None
-        look = first_look(blocks, self.sample_size(), seed_from(self.random_state), learning)
+        look = first_look(blocks, self.sample_size(), seed_from(self.random_state), learning_of(self.kernel))
         self._fit(look.sample.views, look.sample.labels)
         if self.landmark_indices_ is not None:
             self.landmark_indices_ = look.sample.rows[self.landmark_indices_]
@@ -188,8 +178,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def sample_size(self) -> int:
         """Samples that fit looks at, of data in blocks: enough for the kernel network, and to choose landmarks from."""
-        network = DeepKernelNetwork() if self.kernel is None else self.kernel
-        for_network = network.sample_size() if isinstance(network, DeepKernelNetwork) else 0
+        network = network_to_fit(self.kernel)
+        for_network = network.sample_size() if network is not None else 0
         for_landmarks = MOST_SAMPLES if isinstance(self.n_landmarks, str) else SAMPLES_PER_LANDMARK * self.n_landmarks
         return max(for_network, for_landmarks)
 
@@ -248,18 +238,11 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError(
                 f"a {type(self.map_).__name__} runs layer by layer in plain PyTorch: there is no plan of it."
             )
-        plan = self.map_.plan(n_samples, self.kernel_.compute_device(self.landmarks_))
+        plan = self.map_.plan(n_samples, choose_device(self.landmarks_))
         if not self.landmark_curve_:
             return plan
         errors = ", ".join(f"{error:.3g}% with {number:,}" for number, error, _ in self.landmark_curve_)
         return replace(plan, note=f"{self.n_landmarks_:,} landmarks, chosen by errors on held-out samples: {errors}")
-
-    def _fitted_kernel(self, views: Views, y: Any) -> DeepKernel:
-        if isinstance(self.kernel, DeepKernel):
-            return self.kernel
-        network = DeepKernelNetwork(random_state=self.random_state) if self.kernel is None else clone(self.kernel)
-        network.fit(views, y)
-        return network.kernel_
 
     def _choose_landmarks(self, views: Views, generator: torch.Generator) -> tuple[np.ndarray | None, Views]:
         if is_multiview(self.landmarks):
@@ -288,7 +271,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
                 f"n_landmarks={self.n_landmarks!r} is a wish for a collapsed map; that of a layered one, whose hidden "
                 "layers and input maps have errors of their own, is a number."
             )
-        budget = resolve_budget(self.memory_budget)
+        budget = current_budget()
         select = SELECTORS[self.landmarks]
         choice = choose_number(self.kernel_, views, wished, select, self.n_components, generator, budget)
         if choice.shortfall is not None:
@@ -300,9 +283,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
         """As many as asked for, or all samples where there are fewer."""
         n_landmarks = min(int(self.n_landmarks), len(views))
-        return SELECTORS[self.landmarks](
-            self.kernel_, views, n_landmarks, generator, resolve_budget(self.memory_budget)
-        )
+        return SELECTORS[self.landmarks](self.kernel_, views, n_landmarks, generator, current_budget())
 
     def _compile(self, views: Views, generator: torch.Generator) -> DeepMap:
         recipes = self._layered_recipes()
@@ -315,7 +296,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             [*self._hidden_components(), self.n_components],
             views.dtype,
             generator,
-            lambda view: feature_bounds(views, view, resolve_budget(self.memory_budget)),
+            lambda view: feature_bounds(views, view, current_budget()),
         )
 
     def _layered_recipes(self) -> list[MapRecipe] | None:
@@ -353,13 +334,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             check_array("numbers of landmarks", self.landmark_indices_, (len(self.landmarks_),), kinds="iu", least=0)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        network = DeepKernelNetwork() if self.kernel is None else self.kernel
-        if hasattr(network, "__sklearn_tags__"):
-            tags.input_tags.positive_only = get_tags(network).input_tags.positive_only
-            tags.target_tags.required = get_tags(network).target_tags.required
         return tags
 
 

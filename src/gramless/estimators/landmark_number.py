@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.errors import ClippedSpectrumWarning, MemoryBudgetError
 from gramless.maps import CollapsedMap, collapse
 from gramless.maps.collapsed import BYTES_PER_PAIR
@@ -90,7 +91,7 @@ def choose_number(
     held_out = X[judges]
     gram, candidates = kernel.tensor(held_out, held_out, X.dtype), X[split.train]
     seed = int(torch.randint(2**31 - 1, (), generator=generator))
-    device = kernel.compute_device(X)
+    device = choose_device(X)
 
     def attempt(n_landmarks: int) -> tuple[float, CollapsedMap, Tensor]:
         rows = split.train[select(kernel, candidates, n_landmarks, torch.Generator().manual_seed(seed), budget)]

@@ -33,7 +33,7 @@ from gramless.learning import (
 from gramless.learning.network_gradient import gram_matrix
 from gramless.metrics import mean_average_precision
 from gramless.network import Layer
-from gramless.support.budget import resolve_budget
+from gramless.support.config import current_budget
 from gramless.views import Views
 
 MATRICES = 5  # n x n in float64 at once: the kernel, its inverse, the gradient, and what they are made from
@@ -63,7 +63,7 @@ def _by_leave_one_out(
     kernel: DeepKernel, views: Views, signs: np.ndarray, settings: LeaveOneOut, generator: torch.Generator
 ) -> tuple[DeepKernel, LearningResult]:
     """Of a network of one layer, kernels that come out with no weight to speak of are left out."""
-    budget = resolve_budget(kernel.memory_budget)
+    budget = current_budget()
     n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
     drawn = draw_stratified(signs, min(settings.max_samples, max(2, n_affordable)), generator)
     drawn = drawn[torch.randperm(len(drawn), generator=generator).numpy()]
@@ -92,7 +92,7 @@ def _through_duals(
         kernel,
         views[together],
         views[roles.validation] if len(roles.validation) else None,
-        resolve_budget(kernel.memory_budget),
+        current_budget(),
     )
     device = elementary.device
     train = torch.from_numpy(train_signs.T.astype(np.float32)).to(device)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-from gramless.engine import Precision
 from gramless.estimators.landmark_number import wished_error
 from gramless.kernels import NAMED, Domain, Kernel
 from gramless.learning import LeaveOneOut, Supervised
@@ -74,7 +73,7 @@ NETWORK_CONSTRAINTS: Constraints = {
     "output_gain": [POSITIVE, StrOptions({"auto"})],
     "normalize": ["boolean"],
 }
-"""Of every estimator with a network of its own."""
+"""Of a kernel network."""
 
 MAP_CONSTRAINTS: Constraints = {
     "n_landmarks": [
@@ -89,7 +88,6 @@ MAP_CONSTRAINTS: Constraints = {
     ],
     "n_components": [whole(1), None],
     "tuning": [StrOptions(set(TUNERS)), None],
-    "precision": [StrOptions({precision.value for precision in Precision})],
 }
 """Of every estimator with a map of its own."""
 

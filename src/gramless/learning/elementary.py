@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.support.budget import readable, row_blocks
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -42,7 +43,7 @@ class ElementaryValues:
     """
 
     def __init__(self, kernel: DeepKernel, X: Views, Z: Views | None, budget: int) -> None:
-        self.device = kernel.compute_device(X)
+        self.device = choose_device(X)
         self.n_samples, self.n_others = len(X), len(Z) if Z is not None else 0
         n_kernels = len(kernel.inputs)
         tile_side = GPU_TILE_SIDE if self.device.type == "cuda" else TILE_SIDE

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.maps.explicit import ExplicitMap, MapRecipe, Projection, project, refuse_conditional, warn_if_clipped
 from gramless.maps.layered import LayeredMap
 from gramless.maps.sublayers import Concatenate, MapLayer, Project, Respond
 from gramless.network import Layer
-from gramless.support.budget import require, resolve_budget
+from gramless.support.budget import require
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -38,7 +40,7 @@ def build_layered(
     the layer really has to reproduce.
     """
     refuse_conditional((entry.kernel for entry in kernel.inputs), "the layered map")
-    budget = resolve_budget(kernel.memory_budget)
+    budget = current_budget()
     n_landmarks, widest = len(landmarks), max(layer.n_inputs + 2 * layer.n_units for layer in kernel.layers)
     require(
         8.0 * n_landmarks**2 * widest,
@@ -46,7 +48,7 @@ def build_layered(
         what=f"the layered map of a network with up to {widest} units on {n_landmarks:,} landmarks",
         remedy="Use evaluation='collapsed', fewer landmarks, or raise memory_budget.",
     )
-    device = kernel.compute_device(landmarks)
+    device = choose_device(landmarks)
     input_maps = fit_input_maps(kernel, landmarks, recipes, generator, budget, bounds, dtype)
     maps: list = [
         input_map.compress(landmarks.tensor(entry.view, torch.float64, device))
@@ -97,7 +99,7 @@ def fit_input_maps(
 ) -> list[ExplicitMap]:
     maps = []
     for entry, recipe in zip(kernel.inputs, recipes, strict=True):
-        points = landmarks.tensor(entry.view, dtype, kernel.compute_device(landmarks))
+        points = landmarks.tensor(entry.view, dtype, choose_device(landmarks))
         of_view = partial(bounds, entry.view) if bounds is not None else None
         maps.append(recipe.fit(entry.kernel, points, generator, budget, of_view))
     return maps

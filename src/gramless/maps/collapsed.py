@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Plan, RowSink, finite, response_blocks
+from gramless.engine import Plan, RowSink, choose_device, finite, response_blocks
 from gramless.maps.explicit import Projection, project, warn_if_clipped
-from gramless.support.budget import require, resolve_budget
+from gramless.support.budget import require
 from gramless.support.checks import check_array
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -55,7 +56,7 @@ class CollapsedMap:
 
     def transform(self, X: Views) -> Tensor:
         """phi(x): (n, n_components), where the caller's data lies."""
-        place, device = X.torch_device or torch.device("cpu"), self.kernel.compute_device(X)
+        place, device = X.torch_device or torch.device("cpu"), choose_device(X)
         output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
         matrix = self.projection.matrix.to(device=device, dtype=self.dtype)
         plan, sink = self.plan(len(X), device, streamed=place != device), RowSink(output)
@@ -83,7 +84,7 @@ def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dty
     n_landmarks = len(landmarks)
     require(
         BYTES_PER_PAIR * n_landmarks**2,
-        resolve_budget(kernel.memory_budget),
+        current_budget(),
         what=f"the eigendecomposition of {n_landmarks:,} landmarks",
         remedy="Use fewer landmarks, or raise memory_budget.",
     )

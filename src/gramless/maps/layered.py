@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import finite
+from gramless.engine import choose_device, finite
 from gramless.errors import DataError
 from gramless.maps.explicit import ExplicitMap
 from gramless.maps.explicit.unary import UnaryCodes, UnaryMap
 from gramless.maps.sublayers import MapLayer
-from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.budget import row_blocks
 from gramless.support.checks import check_array
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -87,12 +88,12 @@ class LayeredMap(nn.Module):
         return self._blocks(X, project=True)
 
     def _blocks(self, X: Views, *, project: bool) -> Tensor:
-        device = self.kernel.compute_device(X)
+        device = choose_device(X)
         self.to(device=device, dtype=self.dtype)
         place = X.torch_device or torch.device("cpu")
         blocks = []
         with ProgressBar("layered deep map", len(X)) as progress:
-            for rows in row_blocks(len(X), self.row_bytes, resolve_budget(self.kernel.memory_budget) // 2):
+            for rows in row_blocks(len(X), self.row_bytes, current_budget() // 2):
                 blocks.append(self._block(X[rows], device, project=project).to(place))
                 progress.advance(rows.stop - rows.start)
         return finite(torch.cat(blocks))

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.budget import row_blocks
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 
 
@@ -19,9 +20,7 @@ class Transformer(Protocol):
     def transform(self, X: Any) -> Any: ...
 
 
-def relative_error(
-    transformer: Transformer, kernel: DeepKernel, X: Any, *, memory_budget: int | str | None = None
-) -> float:
+def relative_error(transformer: Transformer, kernel: DeepKernel, X: Any) -> float:
     """Mean over all pairs (x, z) of X of |a - b| / (|a| + |b|) in percent, a = <phi(x), phi(z)>, b = kappa(x, z).
 
     Streams over blocks of pairs, so any |X| works: |X|^2 / 2 kernel values are computed and no more than a block is
@@ -29,7 +28,7 @@ def relative_error(
     """
     check_compared(transformer, kernel)
     X = kernel.views(X)
-    budget = resolve_budget(memory_budget)
+    budget = current_budget()
     phi = _tensor(transformer.transform(X))
     n = len(X)
     side = max(1, int((budget / 4 / (8 * 4)) ** 0.5))

@@ -16,7 +16,8 @@ from gramless.blocks import Blocks, in_blocks, lies_elsewhere
 from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.metrics.approximation import Transformer, check_compared, pairwise_relative_error
-from gramless.support.budget import require, resolve_budget
+from gramless.support.budget import require
+from gramless.support.config import current_budget
 from gramless.support.constraints import Constraints, Interval, check_arguments, whole
 
 FEWEST = 10  # samples, below which a spread says nothing
@@ -48,7 +49,6 @@ def sampled_relative_error(
     *,
     confidence: float = 0.95,
     seed: int = 0,
-    memory_budget: int | str | None = None,
 ) -> Estimate:
     """`relative_error` of all pairs of X, estimated from all pairs of a sample drawn at random.
 
@@ -64,7 +64,7 @@ def sampled_relative_error(
     check_arguments("sampled_relative_error", ALLOWED, n_samples=n_samples, confidence=confidence, seed=seed)
     require(
         3 * 8 * n_samples**2,
-        resolve_budget(memory_budget),
+        current_budget(),
         what=f"all pairs of {n_samples:,} samples",
         remedy="Take fewer samples, or raise memory_budget.",
     )

@@ -58,13 +58,11 @@ NOT_NEGATIVE = Interval(Real, 0, LARGEST, closed="both")
 WHOLE_NUMBERS = Such(_whole_numbers, "a sequence of whole numbers of at least 1")
 ASCENDING = Such(_ascending, "a pair of positive numbers, the lower one first")
 DEVICE = Such(_device_name, "one of 'auto', 'cpu', 'cuda' and 'cuda:N'")
-PLACE: Constraints = {
+INPUT: Constraints = {
     "views": [Such(lambda value: isinstance(value, Mapping), "a mapping of names of views to their columns"), None],
-    "device": [DEVICE],
-    "memory_budget": [whole(1), str, None],
     "random_state": ["random_state"],
 }
-"""Of every estimator: how one array is cut into views, and where and within what it computes."""
+"""Of every estimator: how one array is cut into views, and what is random."""
 
 
 def check_arguments(function: str, constraints: Constraints, /, **given: Any) -> None:
@@ -81,8 +79,8 @@ def check_parameters(instance: Any) -> None:
 __all__ = [
     "ASCENDING",
     "DEVICE",
+    "INPUT",
     "NOT_NEGATIVE",
-    "PLACE",
     "POSITIVE",
     "WHOLE_NUMBERS",
     "Constraints",

@@ -1,6 +1,5 @@
 """What every way of tuning does."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -135,8 +134,8 @@ def test_a_map_that_was_tuned_can_be_tuned_again(tune):
 @pytest.mark.parametrize("budget", [400_000, 1_500_000])
 def test_works_within_a_small_budget(tune, budget):
     kernel, views = three_layers(n=400)
-    deep_map = compiled(replace(kernel, memory_budget=budget), views, 20)
-    result = tune(deep_map, views[20:], generator())
+    with gl.config_context(memory_budget=budget):
+        result = tune(compiled(kernel, views, 20), views[20:], generator())
     assert result.error_after <= result.error_before
     assert 4 <= result.n_tuning <= 380
 
@@ -144,9 +143,8 @@ def test_works_within_a_small_budget(tune, budget):
 def test_refuses_a_budget_that_cannot_do(tune):
     kernel, views = three_layers(n=60)
     deep_map = compiled(kernel, views, 20)
-    tight = replace(deep_map, kernel=replace(kernel, memory_budget=15_000))
-    with pytest.raises(gl.MemoryBudgetError, match="20 landmarks"):
-        tune(tight, views[20:], generator())
+    with gl.config_context(memory_budget=15_000), pytest.raises(gl.MemoryBudgetError, match="20 landmarks"):
+        tune(deep_map, views[20:], generator())
 
 
 def test_tensors_in_tensors_out(tune):

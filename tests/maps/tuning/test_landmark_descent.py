@@ -1,7 +1,5 @@
 """Moving landmarks without labels: what only this way of tuning does (the rest is in the contract)."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -96,7 +94,8 @@ def test_a_budget_cuts_batches_and_judges(budget, monkeypatch):
     sizes = []
     slopes = landmark_descent.map_slopes
     monkeypatch.setattr(landmark_descent, "map_slopes", lambda phi, k: sizes.append(len(phi)) or slopes(phi, k))
-    move_landmarks(compiled(replace(kernel, memory_budget=budget), views, 6), views, generator(), n_steps=2)
+    with gl.config_context(memory_budget=budget):
+        move_landmarks(compiled(kernel, views, 6), views, generator(), n_steps=2)
     assert set(sizes) == ({256} if budget == "1 GB" else {30})
 
 

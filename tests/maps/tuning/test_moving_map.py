@@ -1,7 +1,5 @@
 """Landmarks as parameters, and the map that they make: domains, singular Gram matrices, gradients of whole losses."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -206,15 +204,15 @@ class TestCompiled:
     def test_sparse_views_within_the_budget_or_an_error_with_the_number(self, rng):
         dense = rng.random((60, 4000)) * (rng.random((60, 4000)) < 0.01)
         views = gl.Views({"v": sparse.csr_matrix(dense)})
-        kernel = replace(one_unit([Linear(), Intersection()], [0.5, 0.5], "exp", views), memory_budget=6_000_000)
-        plain, same = compiled(kernel, views, 8), compiled(kernel, gl.Views({"v": dense}), 8)
-        tuned = move_landmarks(plain, views, generator(), n_steps=5)
-        expected = move_landmarks(same, gl.Views({"v": dense}), generator(), n_steps=5)
+        kernel = one_unit([Linear(), Intersection()], [0.5, 0.5], "exp", views)
+        with gl.config_context(memory_budget=6_000_000):
+            plain, same = compiled(kernel, views, 8), compiled(kernel, gl.Views({"v": dense}), 8)
+            tuned = move_landmarks(plain, views, generator(), n_steps=5)
+            expected = move_landmarks(same, gl.Views({"v": dense}), generator(), n_steps=5)
         torch.testing.assert_close(tuned.map.transform(views), expected.map.transform(gl.Views({"v": dense})))
         for budget, told in (
             (1_200_000, r"moving 8 landmarks of 4,000 numbers needs"),
             (2_400_000, r"43 samples of 4,000 numbers.* needs 671.9 KiB"),
         ):
-            tight = replace(plain, kernel=replace(kernel, memory_budget=budget))
-            with pytest.raises(gl.MemoryBudgetError, match=told):
-                move_landmarks(tight, views, generator(), n_steps=1)
+            with gl.config_context(memory_budget=budget), pytest.raises(gl.MemoryBudgetError, match=told):
+                move_landmarks(plain, views, generator(), n_steps=1)

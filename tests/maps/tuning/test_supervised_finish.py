@@ -165,7 +165,7 @@ def test_components_and_types_are_kept(n_components):
 def test_a_score_depends_continuously_on_the_features(rng):
     X = rng.random((120, 6))
     y = (X[:, 0] > 0.5).astype(int)
-    classifier = gl.DeepMapClassifier(("gaussian",), (), n_landmarks=20, learning=None, random_state=0).fit(X, y)
+    classifier = gl.DeepMapClassifier(gl.DeepKernelNetwork(("gaussian",), learning=None), 20, random_state=0).fit(X, y)
     rows = classifier.map_network_.landmark_indices_
     nearly = X.copy()
     nearly[rows] = np.nextafter(nearly[rows], 2.0)

@@ -17,7 +17,8 @@ from gramless.storage.onnx import export_onnx, graph
 from gramless.support.packages import MissingPackageError
 from tests.storage.onnx.exported import answers, run
 
-SMALL = {"hidden": (4,), "learning": None, "random_state": 0}
+NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
+SMALL = {"kernel": NETWORK, "random_state": 0}
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def data(rng):
 
 @pytest.fixture
 def network(data):
-    return gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 15, tuning="landmarks", random_state=0).fit(data[0])
+    return gl.DeepMapNetwork(NETWORK, 15, tuning="landmarks", random_state=0).fit(data[0])
 
 
 ALONE = """
@@ -115,8 +116,8 @@ def test_the_file_says_what_it_is_and_has_standard_operators_only(data, network,
 def test_landmarks_are_stored_once_and_the_projection_of_a_classifier_not_at_all(rng, tmp_path):
     X = {"a": rng.random((200, 300)).astype(np.float32)}
     kernels = ("linear", "poly2", "gaussian", "laplacian", "intersection", "chi2", "arccos1")
-    settings = {"n_landmarks": 100, "tuning": "landmarks", **SMALL}
-    classifier = gl.DeepMapClassifier(kernels, **settings).fit(X, np.arange(200) % 3)
+    network = gl.DeepKernelNetwork(kernels, (4,), learning=None)
+    classifier = gl.DeepMapClassifier(network, 100, tuning="landmarks", random_state=0).fit(X, np.arange(200) % 3)
     export_onnx(classifier, tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx").stat().st_size < 1.2 * 100 * 300 * 4
 
@@ -146,7 +147,7 @@ def test_an_annotator_is_its_classifier_with_keywords(data, tmp_path):
 
 def test_views_may_have_any_names_but_those_of_outputs(rng, tmp_path):
     block = rng.random((60, 4)).astype(np.float32)
-    kernel = gl.DeepKernelNetwork(**SMALL)
+    kernel = gl.DeepKernelNetwork(hidden=(4,), learning=None, random_state=0)
     names = ["MatMul_9", "constant_7", "a b/c", "größe", "item_12"]
     X = dict.fromkeys(names, block)
     network = gl.DeepMapNetwork(kernel, 9, random_state=0).fit(X)

@@ -10,7 +10,8 @@ import gramless as gl
 from gramless.heads import Calibration, Head, Labels, Threshold, TopGains, TopK
 from tests.storage.onnx.exported import ACCURACY, answers
 
-SMALL = {"hidden": (4,), "learning": None, "n_landmarks": 20, "random_state": 0}
+NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
+SMALL = {"kernel": NETWORK, "n_landmarks": 20, "random_state": 0}
 N, N_LABELS = 90, 6
 
 
@@ -152,7 +153,8 @@ def test_classes_that_no_file_can_hold_are_refused(X, tmp_path):
 
 def test_float64_and_sparse_training_data(X, rng, tmp_path):
     wide = {"a": X["a"].astype(np.float64), "b": sparse.csr_array(X["b"].astype(np.float64))}
-    classifier = gl.DeepMapClassifier(("gaussian", "arccos0", "arccos1"), activation="sinh", **SMALL)
-    classifier.set_params(hidden_gain=0.5, output_gain=1.0).fit(wide, np.arange(N) % 3)
+    smooth = {"activation": "sinh", "hidden_gain": 0.5, "output_gain": 1.0}
+    network = gl.DeepKernelNetwork(("gaussian", "arccos0", "arccos1"), (4,), learning=None, **smooth)
+    classifier = gl.DeepMapClassifier(network, 20, random_state=0).fit(wide, np.arange(N) % 3)
     found = answers(classifier, X, tmp_path)["scores"]
     np.testing.assert_allclose(found, classifier.decision_function(X), rtol=1e-5, atol=1e-5)

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device
 from gramless.maps import CollapsedMap
 from gramless.maps.explicit import refuse_conditional
 from gramless.maps.tuning import backprop
@@ -35,7 +36,8 @@ from gramless.maps.tuning.representer import UNITS_AT_ONCE, Parameters, backward
 from gramless.maps.tuning.representer_map import RepresenterMap
 from gramless.maps.tuning.result import BestSoFar, TuningResult
 from gramless.network import forward as output_kernel
-from gramless.support.budget import require, resolve_budget
+from gramless.support.budget import require
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -69,7 +71,7 @@ def tune_algorithm1(
     unscaled = _unscaled(deep_map)
     kernel = unscaled.kernel
     X = kernel.views(X)
-    device = kernel.compute_device(X)
+    device = choose_device(X)
     split = hold_out(fresh_rows(X, landmarks, dtype), generator)
     held_out = X[split.held_out]
     others = (find_rows(X, held_out, dtype) < 0).nonzero()[:, 0]
@@ -180,7 +182,7 @@ def _affordable(deep_map: CollapsedMap, n_samples: int, batch_rows: int) -> tupl
     fixed += batch_rows * (sum(4 * units * N for units in n_units) + len(kernel.inputs) * N)
     fixed = itemsize * fixed + 8 * N**2 * (len(kernel.inputs) + 2 * max(n_units))  # and the start in float64
     per_sample = itemsize * (2 * n_units[0] * N + batch_rows * (len(kernel.inputs) + UNITS_AT_ONCE))
-    budget = resolve_budget(kernel.memory_budget)
+    budget = current_budget()
     require(
         fixed + 2 * per_sample,
         budget,

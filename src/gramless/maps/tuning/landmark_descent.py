@@ -20,6 +20,7 @@ from math import cos, isqrt, pi
 import torch
 from torch import Tensor
 
+from gramless.engine import choose_device
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.moving_map import MovingMap
 from gramless.maps.tuning.pairs import fresh_rows, hold_out
@@ -44,7 +45,7 @@ def move_landmarks(
     kernel, n_steps = deep_map.kernel, STEPS if n_steps is None else n_steps
     X = kernel.views(X)
     split = hold_out(fresh_rows(X, deep_map.landmarks, deep_map.dtype), generator)
-    moving = MovingMap.of(deep_map, kernel.compute_device(X), with_weights=False)
+    moving = MovingMap.of(deep_map, choose_device(X), with_weights=False)
     affordable = max(2, isqrt(moving.room // PAIR_BYTES))
     held_out, samples = X[split.held_out[:affordable]], moving.near(X)
     gram = kernel.tensor(held_out, held_out, torch.float32).to(moving.log_weights[0].device)

@@ -20,7 +20,8 @@ from gramless.maps import CollapsedMap
 from gramless.maps.explicit import project
 from gramless.maps.tuning.movable import MovableLandmarks
 from gramless.network import Layer
-from gramless.support.budget import require, resolve_budget
+from gramless.support.budget import require
+from gramless.support.config import current_budget
 from gramless.views import Views
 
 DEFLATED_SHARE = 0.9  # of the smallest eigenvalue
@@ -49,7 +50,7 @@ class MovingMap:
     @classmethod
     def of(cls, deep_map: CollapsedMap, device: torch.device, *, with_weights: bool) -> MovingMap:
         kernel, n_landmarks = deep_map.kernel, len(deep_map.landmarks)
-        budget = resolve_budget(kernel.memory_budget)
+        budget = current_budget()
         rows = 4 * sum(kernel.layout[view] for view in kernel.network.views)
         require(
             n_landmarks * (6 * rows + 8 * 6 * n_landmarks),  # the rows, their gradient, Adam's moments, the best yet

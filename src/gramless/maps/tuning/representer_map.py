@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import finite
+from gramless.engine import choose_device, finite
 from gramless.errors import DataError
 from gramless.maps.tuning.representer import UNITS_AT_ONCE, Parameters, forward
-from gramless.support.budget import resolve_budget, row_blocks
+from gramless.support.budget import row_blocks
 from gramless.support.checks import check_array
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -66,12 +67,12 @@ class RepresenterMap:
         return self._blocks(X, project=True)
 
     def _blocks(self, X: Views, *, project: bool) -> Tensor:
-        device = self.kernel.compute_device(X)
+        device = choose_device(X)
         place = X.torch_device or torch.device("cpu")
         parameters = self.parameters.apply(lambda t: t.to(device=device, dtype=self.dtype))
         blocks = []
         with ProgressBar("representer deep map", len(X)) as progress:
-            for rows in row_blocks(len(X), self.row_bytes, resolve_budget(self.kernel.memory_budget) // 2):
+            for rows in row_blocks(len(X), self.row_bytes, current_budget() // 2):
                 elementary = self.kernel.elementary(X[rows], self.points, self.dtype, device)
                 last = forward(self.kernel, parameters, elementary)[-1]
                 blocks.append((last.maps if project else last.responses)[0].to(place))

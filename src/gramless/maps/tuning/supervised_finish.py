@@ -22,10 +22,11 @@ from math import inf, isqrt
 import torch
 from torch import Tensor
 
+from gramless.engine import choose_device
 from gramless.learning import leave_one_out_residuals
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.moving_map import MovingMap
-from gramless.support.budget import resolve_budget
+from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -60,7 +61,7 @@ def finish_with_labels(
     Ctrl-C leaves the map as it was.
     """
     X = deep_map.kernel.views(X)
-    n_affordable = isqrt(resolve_budget(deep_map.kernel.memory_budget) // (MATRICES * 8))
+    n_affordable = isqrt(current_budget() // (MATRICES * 8))
     order = torch.randperm(len(X), generator=generator)[: min(MAX_SAMPLES, max(2, n_affordable))]
     n_held_out = max(1, round(HELD_OUT_SHARE * len(order)))
     held_out, kept = order[:n_held_out], order[n_held_out:]
@@ -83,7 +84,7 @@ class Descent:
     """Full-batch Adam on the leave-one-out error of linear ridge regression on the map."""
 
     def __init__(self, deep_map: CollapsedMap, X: Views, signs: Tensor) -> None:
-        device = deep_map.kernel.compute_device(X)
+        device = choose_device(X)
         self.moving = MovingMap.of(deep_map, device, with_weights=True)
         self._rows = self.moving.blocks_of(X)
         centred = signs.double().to(device)
