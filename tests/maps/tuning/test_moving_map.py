@@ -53,6 +53,21 @@ class TestMovableLandmarks:
         assert (rows["s"] < 0).all()
         kernel.tensor(gl.Views({name: x.numpy() for name, x in rows.items()}), views)  # no DataError
 
+    def test_a_column_that_is_the_same_in_all_landmarks_stays(self, rng):
+        kernel, views = two_views(rng)
+        some = views[:10]
+        some["h"][:, 2], some["s"][:, 1] = 0.0, 7.0
+        landmarks = MovableLandmarks.of(kernel.network, some, CPU)
+        step = torch.optim.Adam(landmarks.parameters, lr=0.1)
+        for parameters in landmarks.parameters:
+            parameters.grad = torch.ones_like(parameters)
+        landmarks.mend_slopes_()
+        step.step()
+        rows = landmarks.rows()
+        assert (rows["h"][:, 2] == 0).all()
+        np.testing.assert_allclose(rows["s"][:, 1], 7.0, rtol=1e-6)
+        assert (rows["s"][:, 0].numpy() != some["s"][:, 0]).all()
+
     def test_gradients_are_finite_at_zeros_and_a_zero_can_be_left(self, rng):
         kernel, views = two_views(rng)
         moving = moving_map(kernel, views, 10)

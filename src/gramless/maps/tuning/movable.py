@@ -22,10 +22,15 @@ from gramless.views import Views
 
 @dataclass(frozen=True, eq=False)
 class MovableView:
-    """One view's landmarks z as z^power = units * parameters: (N, d)."""
+    """One view's landmarks z as z^power = units * parameters: (N, d).
+
+    A step means the same in all columns. One that is the same in all landmarks has no spread to measure a step by and
+    stays: most bins of a large histogram are empty in a few hundred samples, and steps of 1 would fill them.
+    """
 
     parameters: Tensor
-    units: Tensor  # (d,): the spread of each column, so that a step means the same in all
+    units: Tensor  # (d,): the spread of each column, 1 where there is none
+    still: Tensor  # (d,): where there is none
     power: float
     centre: Tensor  # (d,): of the landmarks as they were
     nonnegative: bool
@@ -36,9 +41,10 @@ class MovableView:
         power = 1.0 / max((kernel.root for kernel in kernels if isinstance(kernel, Distance | Hellinger)), default=1)
         nonnegative = any(kernel.domain is Domain.NONNEGATIVE for kernel in kernels)
         roots = rows.pow(power) if power < 1 else rows
-        units = roots.std(0, correction=0)
-        units = torch.where(units > 0, units, 1.0)
-        return cls((roots / units).requires_grad_(), units, power, rows.mean(0), nonnegative)
+        spread = roots.std(0, correction=0)
+        still = (roots.amin(0) == roots.amax(0)) | (spread == 0)
+        units = torch.where(still, 1.0, spread)
+        return cls((roots / units).requires_grad_(), units, still, power, rows.mean(0), nonnegative)
 
     def block(self) -> RootedBlock:
         return RootedBlock.of(self.units * self.parameters, self.power, self.centre)
@@ -85,10 +91,10 @@ class MovableLandmarks:
             view.parameters.data.copy_(parameters)
 
     def mend_slopes_(self) -> None:
-        """A row of zeros has no angle to be moved by: where a slope is no number, it is zero."""
-        for parameters in self.parameters:
-            if parameters.grad is not None:
-                parameters.grad.nan_to_num_(0.0, 0.0, 0.0)
+        """A row of zeros has no angle to be moved by: where a slope is no number, it is zero; so it is where all stay."""
+        for view in self.views.values():
+            if view.parameters.grad is not None:
+                view.parameters.grad.nan_to_num_(0.0, 0.0, 0.0).masked_fill_(view.still, 0.0)
 
     def clip_(self) -> None:
         for view in self.views.values():
