@@ -50,8 +50,10 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         exp: hidden=(), or activation="exp". "auto" is what a view allows: distances of standardised columns and of
         unit rows, and on non-negative views of the square and fourth roots of histograms; under another first
         activation the paper's kernels, on signed views without "intersection".
-    hidden : tuple of int
-        Units of each hidden layer; () for the two-layer network that only combines kernels.
+    hidden : "auto" or tuple of int
+        Units of each hidden layer; () for the two-layer network that only combines kernels. "auto" is () as well, and
+        where learning is by leave-one-out and the output exp, a sum of such networks, over all views and over each:
+        units of exp under a plain sum.
     activation, output_activation : str, tuple of coefficients, or callable
         tanh, sinh, exp or identity; non-negative coefficients of a polynomial; or a function of a tensor.
     weights : "random", "uniform", or one (n_units, n_inputs) matrix per layer
@@ -88,7 +90,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def __init__(
         self,
         kernels: Any = "auto",
-        hidden: Sequence[int] = (),
+        hidden: Sequence[int] | str = "auto",
         *,
         activation: Any = "tanh",
         output_activation: Any = "exp",
@@ -144,7 +146,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
             labels = as_labels(y)
             check_consistent_length(views, labels)
             mask = labelled_rows(labels, settings) if labelled is None else checked_mask(labelled, len(views))
-            kernel, result = learn_kernel(kernel, views, labels, mask, settings, generator)
+            mixture = isinstance(self.hidden, str) and isinstance(kernel.layers[0].activation, Exp)
+            kernel, result = learn_kernel(kernel, views, labels, mask, settings, generator, mixture=mixture)
             self.learning_curve_ = result.curve
         measured = sample[:SCALE_SAMPLES]
         self.kernel_ = replace(kernel, scale=1.0 / spread(kernel.tensor(measured, measured)).item())
@@ -162,23 +165,28 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         check_domains(self.kernel_, look)
 
     def _initial_layers(self, inputs: Sequence[ViewKernel], generator: torch.Generator) -> tuple[Layer, ...]:
-        widths = (len(inputs), *map(int, self.hidden), 1)
+        hidden = self._hidden
+        widths = (len(inputs), *hidden, 1)
         require(
             3 * 8.0 * sum(above * below for above, below in pairwise(widths)),
             current_budget(),
             what=f"the weights of a network with hidden={self.hidden!r}",
             remedy="Use fewer units.",
         )
-        gains = [spread_gains(self.hidden_gain, n_units) for n_units in self.hidden]
+        gains = [spread_gains(self.hidden_gain, n_units) for n_units in hidden]
         gains.append(spread_gains(self._resolved_output_gain(inputs), 1))
         weights = initial_weights(self.weights, widths, gains, generator)
-        activations = [self.activation] * len(self.hidden) + [self.output_activation]
+        activations = [self.activation] * len(hidden) + [self.output_activation]
         return tuple(Layer(w, make_activation(a)) for w, a in zip(weights, activations, strict=True))
+
+    @property
+    def _hidden(self) -> tuple[int, ...]:
+        return () if isinstance(self.hidden, str) else tuple(map(int, self.hidden))
 
     def _resolved_output_gain(self, inputs: Sequence[ViewKernel]) -> float:
         if self.output_gain != "auto":
             return float(self.output_gain)
-        on_distances = not len(self.hidden) and any(entry.kernel.conditional for entry in inputs)
+        on_distances = not self._hidden and any(entry.kernel.conditional for entry in inputs)
         return DISTANCE_GAIN if on_distances else OUTPUT_GAIN
 
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
@@ -221,7 +229,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def _fitting_kernels(self, views: Views, view: str) -> tuple[str, ...]:
         """What kernels="auto" means for one view."""
         nonnegative = value_range(views, view, current_budget())[0] >= 0
-        if isinstance(make_activation(self.activation if self.hidden else self.output_activation), Exp):
+        if isinstance(make_activation(self.activation if self._hidden else self.output_activation), Exp):
             return FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
         return PAPERS_KERNELS if nonnegative else PAPERS_KERNELS[:-1]
 

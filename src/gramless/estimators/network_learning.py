@@ -27,12 +27,12 @@ from gramless.learning import (
     kernel_distances,
     learn,
     learn_by_leave_one_out,
+    learn_mixture,
     neighbour_laplacian,
-    without_idle_inputs,
+    without_idle_parts,
 )
 from gramless.learning.network_gradient import gram_matrix
 from gramless.metrics import mean_average_precision
-from gramless.network import Layer
 from gramless.support.config import current_budget
 from gramless.views import Views
 
@@ -49,33 +49,53 @@ class Roles:
 
 
 def learn_kernel(
-    kernel: DeepKernel, views: Views, y: Any, labelled: np.ndarray, settings: Learning, generator: torch.Generator
+    kernel: DeepKernel,
+    views: Views,
+    y: Any,
+    labelled: np.ndarray,
+    settings: Learning,
+    generator: torch.Generator,
+    *,
+    mixture: bool,
 ) -> tuple[DeepKernel, LearningResult]:
-    """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else."""
+    """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else.
+
+    mixture : whether leave-one-out learning may put a sum of exponentials in the place of the single one
+    """
     _, signs = Labels.of(labels_of(y, labelled))
     if isinstance(settings, LeaveOneOut):
-        return _by_leave_one_out(kernel, samples_of(views, labelled), signs, settings, generator)
+        return _by_leave_one_out(kernel, samples_of(views, labelled), signs, settings, generator, mixture=mixture)
     result = _through_duals(kernel, views, labelled, signs, settings, generator)
     return replace(kernel, layers=result.layers), result
 
 
 def _by_leave_one_out(
-    kernel: DeepKernel, views: Views, signs: np.ndarray, settings: LeaveOneOut, generator: torch.Generator
+    kernel: DeepKernel,
+    views: Views,
+    signs: np.ndarray,
+    settings: LeaveOneOut,
+    generator: torch.Generator,
+    *,
+    mixture: bool,
 ) -> tuple[DeepKernel, LearningResult]:
-    """Of a network of one layer, kernels that come out with no weight to speak of are left out."""
+    """Kernels that come out with no weight to speak of are left out, unless the layers were asked for as they are."""
     budget = current_budget()
     n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
     drawn = draw_stratified(signs, min(settings.max_samples, max(2, n_affordable)), generator)
     drawn = drawn[torch.randperm(len(drawn), generator=generator).numpy()]
     elementary = ElementaryValues(kernel, views[drawn], None, budget)
-    targets = torch.from_numpy(signs[drawn]).to(elementary.device, torch.float64)
-    result = learn_by_leave_one_out(kernel.layers, elementary, targets - targets.mean(0), settings)
-    if len(result.layers) > 1:
-        return replace(kernel, layers=result.layers), result
-    (layer,) = result.layers
-    busy = without_idle_inputs(layer, elementary)
-    inputs = tuple(kernel.inputs[q] for q in busy)
-    return replace(kernel, inputs=inputs, layers=(Layer(layer.weights[:, busy], layer.activation),)), result
+    signs_of_drawn = torch.from_numpy(signs[drawn]).to(elementary.device, torch.float64)
+    targets = signs_of_drawn - signs_of_drawn.mean(0)
+    if mixture:
+        names = [entry.view for entry in kernel.inputs]
+        groups = [[q for q, name in enumerate(names) if name == view] for view in dict.fromkeys(names)]
+        result = learn_mixture(kernel.layers[0].activation, groups, elementary, targets, settings)
+    else:
+        result = learn_by_leave_one_out(kernel.layers, elementary, targets, settings)
+        if len(result.layers) > 1:
+            return replace(kernel, layers=result.layers), result
+    layers, busy = without_idle_parts(result.layers, elementary)
+    return replace(kernel, inputs=tuple(kernel.inputs[q] for q in busy), layers=layers), result
 
 
 def _through_duals(

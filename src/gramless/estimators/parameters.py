@@ -64,7 +64,7 @@ NETWORK_CONSTRAINTS: Constraints = {
     "kernels": [
         Such(_kernels, "a kernel (its name, a Kernel or a function), a sequence of them, or a mapping of views to such")
     ],
-    "hidden": [WHOLE_NUMBERS],
+    "hidden": [WHOLE_NUMBERS, StrOptions({"auto"})],
     "activation": [str, tuple, list, callable],
     "output_activation": [str, tuple, list, callable],
     "weights": [StrOptions({"random", "uniform"}), tuple, list],

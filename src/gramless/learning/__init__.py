@@ -5,8 +5,9 @@ from gramless.learning.elementary import ElementaryValues
 from gramless.learning.graph import kernel_distances, neighbour_laplacian
 from gramless.learning.held_out import draw_stratified, hold_out_stratified
 from gramless.learning.leave_one_out import leave_one_out_residuals
+from gramless.learning.mixture import learn_mixture, without_idle_parts
 from gramless.learning.objectives import LaplacianObjective, SupervisedObjective, spread
-from gramless.learning.ridge_trainer import learn_by_leave_one_out, without_idle_inputs
+from gramless.learning.ridge_trainer import learn_by_leave_one_out
 from gramless.learning.settings import Learning, LeaveOneOut, SemiSupervised, Supervised, make_learning
 from gramless.learning.svm_dual import DualSolution, box, solve_svm_duals
 from gramless.learning.trainer import LearningResult, learn
@@ -28,10 +29,11 @@ __all__ = [
     "kernel_distances",
     "learn",
     "learn_by_leave_one_out",
+    "learn_mixture",
     "leave_one_out_residuals",
     "make_learning",
     "neighbour_laplacian",
     "solve_svm_duals",
     "spread",
-    "without_idle_inputs",
+    "without_idle_parts",
 ]

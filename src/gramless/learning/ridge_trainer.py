@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -32,8 +33,16 @@ CONVERGED = 1e-5  # a step that lowers the logarithm of the error by a smaller s
 FIRST_SPREAD = 2.0  # of the exponent at the start
 FAR_WORSE = 10.0  # in the logarithm of the error
 TINY = float(np.finfo(np.float64).tiny)
-IDLE_SHARE = 0.01
 ROUNDINGS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where a descent ended: the layers, the ridge, and the error of every evaluation."""
+
+    layers: tuple[Layer, ...]
+    ridge: float
+    curve: tuple[CurvePoint, ...]
 
 
 def learn_by_leave_one_out(
@@ -44,35 +53,58 @@ def learn_by_leave_one_out(
     An evaluation: n^2 / 2 passes forward and back through the layers, and 3 n^3 operations in float64. `targets`
     (n, n_targets) have mean zero.
     """
-    curve: list[CurvePoint] = []
-    start = np.concatenate([*(_logarithms(layer) for layer in started(layers, elementary)), [np.log(FIRST_RIDGE)]])
-    bounds = [(np.log(SMALLEST), np.log(LARGEST))] * (len(start) - 1) + [tuple(np.log(RIDGES))]
     first = elementary.first_tile()
     stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
+    found = Descent(tuple(started(layers, elementary)), FIRST_RIDGE, ())
     with ProgressBar("learning the deep kernel", settings.max_evaluations * len(stages)) as progress:
         for samples in stages:
-            curve.clear()  # errors on other samples cannot be compared
+            found = descend(found.layers, samples, targets, found.ridge, settings.max_evaluations, progress)
+    return LearningResult(found.layers, found.curve)
 
-            def objective(parameters: np.ndarray, samples: ElementaryValues = samples) -> tuple[float, np.ndarray]:
-                value, gradient = np.inf, np.zeros_like(parameters)
-                with suppress(DataError):  # exp of too long a step overflows
-                    value, gradient = _evaluate(_with_weights(layers, parameters), samples, targets, parameters[-1])
-                progress.advance()
-                if not (np.isfinite(value) and np.isfinite(gradient).all()):
-                    worst = max((point.objective for point in curve), default=1.0)
-                    return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
-                curve.append(CurvePoint(len(curve), value, None))
-                value = max(value, TINY)  # 0 where labels are all alike
-                return float(np.log(value)), gradient / value  # so that tolerances do not depend on the targets' size
 
-            options = {"maxfun": settings.max_evaluations, "ftol": CONVERGED}
-            start = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+def descend(
+    layers: Sequence[Layer],
+    elementary: ElementaryValues,
+    targets: Tensor,
+    ridge: float,
+    max_evaluations: int,
+    progress: ProgressBar,
+    *,
+    tied: bool = False,
+) -> Descent:
+    """From the weights of these layers down the logarithm of the error, all of them free or `tied` to one gain."""
+    logarithms = np.concatenate([_logarithms(layer) for layer in layers])
+    curve: list[CurvePoint] = []
+
+    def weights(parameters: np.ndarray) -> np.ndarray:
+        return logarithms + parameters[0] if tied else parameters[:-1]
+
+    def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = np.inf, np.zeros(len(logarithms) + 1)
+        with suppress(DataError):  # exp of too long a step overflows
+            value, gradient = _evaluate(_with_weights(layers, weights(parameters)), elementary, targets, parameters[-1])
+        progress.advance()
+        if tied:
+            gradient = np.array([gradient[:-1].sum(), gradient[-1]])
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            worst = max((point.objective for point in curve), default=1.0)
+            return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
+        curve.append(CurvePoint(len(curve), value, None))
+        value = max(value, TINY)  # 0 where labels are all alike
+        return float(np.log(value)), gradient / value  # so that tolerances do not depend on the targets' size
+
+    low, high = np.log(SMALLEST), np.log(LARGEST)
+    of_weights = [(low - logarithms.min(), high - logarithms.max())] if tied else [(low, high)] * len(logarithms)
+    start = np.append([0.0] if tied else logarithms, np.log(ridge))
+    options = {"maxfun": max_evaluations, "ftol": CONVERGED}
+    bounds = [*of_weights, tuple(np.log(RIDGES))]
+    end = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     if not curve:
         raise DataError(
             "the network gives no finite kernel with its first weights, so nothing can be learned from it: give "
             "smaller gains, or an output activation that grows less than exp."
         )
-    return LearningResult(_with_weights(layers, start), tuple(curve))
+    return Descent(_with_weights(layers, weights(end)), float(np.exp(end[-1])), tuple(curve))
 
 
 def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[Layer]:
@@ -82,10 +114,13 @@ def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[L
     """
     if len(layers) > 1:
         return layers
-    spreads = kernel_spreads(elementary)
+    return [Layer(equal_shares(kernel_spreads(elementary))[None, :], layers[0].activation)]
+
+
+def equal_shares(spreads: Tensor) -> Tensor:
+    """Weights with which kernels of these spreads, those that have any, add the same to a spread of FIRST_SPREAD."""
     visible = spreads > 0
-    shares = torch.where(visible, FIRST_SPREAD / (visible.sum() * spreads), SMALLEST)
-    return [Layer(shares[None, :], layers[0].activation)]
+    return torch.where(visible, FIRST_SPREAD / (visible.sum() * spreads), SMALLEST)
 
 
 def kernel_spreads(elementary: ElementaryValues) -> Tensor:
@@ -94,13 +129,6 @@ def kernel_spreads(elementary: ElementaryValues) -> Tensor:
     found = values.diagonal(dim1=1, dim2=2).mean(1, dtype=torch.float64) - values.mean((1, 2), dtype=torch.float64)
     rounding = ROUNDINGS * torch.finfo(values.dtype).eps * values.abs().amax((1, 2))
     return torch.where(found > rounding, found, 0.0).cpu()
-
-
-def without_idle_inputs(layer: Layer, elementary: ElementaryValues) -> np.ndarray:
-    """Numbers of the inputs of a single layer that make more than a hundredth of the spread of its sum."""
-    parts = layer.weights[0] * kernel_spreads(elementary)
-    busy = np.flatnonzero((parts > IDLE_SHARE * parts.sum()).numpy())
-    return busy if len(busy) else np.arange(layer.n_inputs)
 
 
 def _evaluate(
@@ -132,11 +160,11 @@ def _logarithms(layer: Layer) -> np.ndarray:
     return layer.weights.clamp(SMALLEST, LARGEST).log().flatten().numpy()
 
 
-def _with_weights(layers: Sequence[Layer], parameters: np.ndarray) -> tuple[Layer, ...]:
-    """The layers with the weights whose logarithms stand in `parameters`, layer after layer."""
+def _with_weights(layers: Sequence[Layer], logarithms: np.ndarray) -> tuple[Layer, ...]:
+    """The layers with the weights whose logarithms these are, layer after layer."""
     made, used = [], 0
     for layer in layers:
         size = layer.weights.numel()
-        made.append(Layer(np.exp(parameters[used : used + size]).reshape(layer.weights.shape), layer.activation))
+        made.append(Layer(np.exp(logarithms[used : used + size]).reshape(layer.weights.shape), layer.activation))
         used += size
     return tuple(made)

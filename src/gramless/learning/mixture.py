@@ -1,0 +1,104 @@
+"""A sum of exponentials of weighted kernels, learned by leave-one-out.
+
+    kappa(x, z) = sum_p v_p exp(sum_q w_pq k_q(x, z)),
+
+one unit over all kernels and one over those of each view: what views say together, and what each says alone. With one
+view the units have narrow to wide exponents instead. All weights descend on the leave-one-out error (`ridge_trainer`).
+
+On few samples weights follow chance, and how far to trust them is not known. The result is then the mean of three
+kernels of the same inputs: equal shares under a learned gain, a learned product over all views, and the sum above.
+Their errors differ, so that the mean is seldom behind the best of them. Of more samples than a tile has, the sum alone
+is learned, first on one tile and from there on all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gramless.learning.elementary import ElementaryValues
+from gramless.learning.network_gradient import gram_matrix
+from gramless.learning.ridge_trainer import FIRST_RIDGE, FIRST_SPREAD, SMALLEST, descend, equal_shares, kernel_spreads
+from gramless.learning.settings import LeaveOneOut
+from gramless.learning.trainer import LearningResult
+from gramless.network import Layer
+from gramless.network.activations import Activation, Identity
+from gramless.support.progress import ProgressBar
+
+FAINT = 1e-3  # spread of another view's kernel in a view's own unit at the start: enough for a slope
+WIDTHS = (0.25, 1.0, 4.0)  # of the exponents on one view, times the first spread
+IDLE_SHARE = 0.01
+
+
+def learn_mixture(
+    activation: Activation,
+    groups: Sequence[Sequence[int]],
+    elementary: ElementaryValues,
+    targets: Tensor,
+    settings: LeaveOneOut,
+) -> LearningResult:
+    """Two layers, of exponentials of the inputs and of their sum; `groups` has the numbers of every view's inputs.
+
+    Costs as `learn_by_leave_one_out`, three times on few samples; a pass has n_units n_kernels multiply-adds per pair.
+    """
+    spreads, first = kernel_spreads(elementary), elementary.first_tile()
+    n_steps, all_at_once = settings.max_evaluations, first.n_samples == elementary.n_samples
+    single = (Layer(equal_shares(spreads)[None, :], activation),)
+    hidden = Layer(first_units(spreads, groups), activation)
+    several = (hidden, _sum_of(torch.ones(hidden.n_units)))
+    with ProgressBar("learning the deep kernel", n_steps * (3 if all_at_once else 2)) as progress:
+        mixed = descend(several, first, targets, FIRST_RIDGE, n_steps, progress)
+        if not all_at_once:
+            mixed = descend(mixed.layers, elementary, targets, mixed.ridge, n_steps, progress)
+            return LearningResult(mixed.layers, mixed.curve)
+        equal = descend(single, first, targets, FIRST_RIDGE, n_steps, progress, tied=True)
+        product = descend(single, first, targets, FIRST_RIDGE, n_steps, progress)
+    layers = mean_kernel([equal.layers, product.layers, mixed.layers], elementary)
+    return LearningResult(layers, mixed.curve)
+
+
+def first_units(spreads: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
+    """Weights that units start from: (n_units, n_kernels). A view whose kernels are constant gets no unit."""
+    shares = equal_shares(spreads)
+    seen = [[q for q in group if spreads[q] > 0] for group in groups]
+    own = [group for group in seen if group]
+    if len(own) < 2:
+        return torch.tensor(WIDTHS, dtype=torch.float64)[:, None] * shares
+    units = torch.where(spreads > 0, FAINT / spreads, SMALLEST).repeat(1 + len(own), 1)
+    units[0] = shares
+    for unit, group in zip(units[1:], own, strict=True):
+        unit[group] = FIRST_SPREAD / (len(group) * spreads[group])
+    return units
+
+
+def mean_kernel(networks: Sequence[Sequence[Layer]], elementary: ElementaryValues) -> tuple[Layer, ...]:
+    """One network whose values are the mean of several networks', each over its mean diagonal."""
+    hidden = torch.cat([layers[0].weights for layers in networks])
+    sums = [layers[1].weights[0] if len(layers) > 1 else torch.ones(1) for layers in networks]
+    sizes = [gram_matrix(layers, elementary).diagonal().mean(dtype=torch.float64).item() or 1.0 for layers in networks]
+    output = torch.cat([v / (size * len(networks)) for v, size in zip(sums, sizes, strict=True)])
+    return Layer(hidden, networks[0][0].activation), _sum_of(output)
+
+
+def without_idle_parts(layers: Sequence[Layer], elementary: ElementaryValues) -> tuple[tuple[Layer, ...], np.ndarray]:
+    """The layers without units and inputs that make less than a hundredth of anything, and the inputs that remain.
+
+    A unit is idle by its share of the output, an input by its share of the spread of every unit's sum.
+    """
+    spreads = kernel_spreads(elementary)
+    hidden, output = layers[0].weights, layers[1].weights if len(layers) == 2 else None
+    if output is not None:
+        kept = output[0] > IDLE_SHARE * output.sum()
+        hidden, output = hidden[kept], output[:, kept]
+    parts = hidden * spreads
+    busy = np.flatnonzero((parts > IDLE_SHARE * parts.sum(1, keepdim=True)).any(0).numpy())
+    busy = busy if len(busy) else np.arange(hidden.shape[1])
+    first = Layer(hidden[:, busy], layers[0].activation)
+    return (first,) if output is None else (first, Layer(output, layers[1].activation)), busy
+
+
+def _sum_of(weights: Tensor) -> Layer:
+    return Layer(weights[None, :], Identity())
