@@ -6,7 +6,14 @@ import torch
 from scipy import sparse
 
 import gramless as gl
-from gramless.learning import ElementaryValues, LeaveOneOut, leave_one_out_residuals, make_learning, ridge_trainer
+from gramless.learning import (
+    ElementaryValues,
+    LeaveOneOut,
+    leave_one_out_residuals,
+    make_learning,
+    ridge_trainer,
+    without_idle_parts,
+)
 from gramless.learning.leave_one_out import leave_one_out_error
 from gramless.network import Layer
 from tests.networks import random_kernel, random_views
@@ -122,7 +129,7 @@ def problem(rng, n=60, noise_views=2):
 
 
 def learned(X, y, **parameters):
-    return gl.DeepKernelNetwork(**({"random_state": 0} | parameters)).fit(X, y)
+    return gl.DeepKernelNetwork(**({"hidden": (), "random_state": 0} | parameters)).fit(X, y)
 
 
 def weight_of(network, view):
@@ -240,7 +247,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("hidden", [(), (3,)], ids=["one layer", "deep"])
+@pytest.mark.parametrize("hidden", [(), (3,), "auto"], ids=["one layer", "deep", "auto"])
 @pytest.mark.parametrize("data", HOSTILE)
 def test_learning_never_fails(rng, data, hidden):
     X, y = HOSTILE[data](*problem(rng, 60))
@@ -262,7 +269,10 @@ def test_rows_without_a_label_are_not_learned_from(rng):
     X, y = problem(rng)
     mask = np.arange(60) < 40
     wrong = np.where(mask, y, 1 - y)
-    grams = [gl.DeepKernelNetwork(random_state=0).fit(X, labels, labelled=mask).kernel_(X) for labels in (y, wrong)]
+    grams = [
+        gl.DeepKernelNetwork(hidden=(), random_state=0).fit(X, labels, labelled=mask).kernel_(X)
+        for labels in (y, wrong)
+    ]
     np.testing.assert_array_equal(*grams)
     assert not np.array_equal(grams[0], learned(X, wrong).kernel_(X))
 
@@ -298,7 +308,9 @@ def test_started_layers_give_every_kernel_the_same_share_of_the_spread(rng):
     expected = [g.diagonal().mean().item() - g.mean().item() for g in gram]
     np.testing.assert_allclose(spreads, expected, rtol=1e-4)
     quiet = Layer(layer.weights * torch.tensor([1.0, *[1e-5] * (len(shares) - 1)]), layer.activation)
-    assert ridge_trainer.without_idle_inputs(quiet, elementary).tolist() == [0]
+    kept, busy = without_idle_parts([quiet], elementary)
+    assert busy.tolist() == [0]
+    torch.testing.assert_close(kept[0].weights, quiet.weights[:, :1])
 
 
 def test_settings():

@@ -91,7 +91,7 @@ class MovableLandmarks:
             view.parameters.data.copy_(parameters)
 
     def mend_slopes_(self) -> None:
-        """Zero where a slope is no number, as of a row of zeros, which has no angle to be moved by; and where all stay."""
+        """Zero where all stay, and where a slope is no number: a row of zeros has no angle to be moved by."""
         for view in self.views.values():
             if view.parameters.grad is not None:
                 view.parameters.grad.nan_to_num_(0.0, 0.0, 0.0).masked_fill_(view.still, 0.0)
