@@ -33,7 +33,7 @@ from gramless.support.atomic import write_atomically
 from gramless.views import Views
 from reproduction.collection import Collection
 
-VERSION = 2  # of how networks and maps are made; raised where the same settings give others
+VERSION = 3  # of how networks and maps are made; raised where the same settings give others
 KERNELS = ("linear", "poly2", "gaussian", "intersection")  # the paper's four
 NUMBER = "number"  # the view of pictures whose kernel values are looked up
 

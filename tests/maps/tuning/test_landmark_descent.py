@@ -62,7 +62,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
     plain = compiled(kernel, views, 6)
     monkeypatch.setattr(landmark_descent, "CHECK_EVERY", 5)
     whole = move_landmarks(plain, views, generator(), n_steps=20)
-    monkeypatch.setattr(landmark_descent, "map_slopes", Interrupted(landmark_descent.map_slopes, 12))
+    monkeypatch.setattr(landmark_descent, "error_gradient", Interrupted(landmark_descent.error_gradient, 12))
     stopped = move_landmarks(plain, views, generator(), n_steps=20)
     assert stopped.curve == whole.curve[: len(stopped.curve)]
     assert stopped.curve[-1][0] == 10
@@ -72,7 +72,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
 
 def test_ctrl_c_before_anything_was_found_stops(monkeypatch):
     kernel, views = cloud()
-    monkeypatch.setattr(landmark_descent, "map_slopes", Interrupted(landmark_descent.map_slopes, 0))
+    monkeypatch.setattr(landmark_descent, "error_gradient", Interrupted(landmark_descent.error_gradient, 0))
     monkeypatch.setattr(landmark_descent.BestSoFar, "offer", lambda *_: False)
     with pytest.raises(KeyboardInterrupt):
         move_landmarks(compiled(kernel, views, 6), views, generator(), n_steps=20)
@@ -92,8 +92,8 @@ def test_where_nothing_better_is_found_the_map_is_the_very_one(monkeypatch):
 def test_a_budget_cuts_batches_and_judges(budget, monkeypatch):
     kernel, views = cloud(n=700)
     sizes = []
-    slopes = landmark_descent.map_slopes
-    monkeypatch.setattr(landmark_descent, "map_slopes", lambda phi, k: sizes.append(len(phi)) or slopes(phi, k))
+    slopes = landmark_descent.error_gradient
+    monkeypatch.setattr(landmark_descent, "error_gradient", lambda phi, k: sizes.append(len(phi)) or slopes(phi, k))
     with gl.config_context(memory_budget=budget):
         move_landmarks(compiled(kernel, views, 6), views, generator(), n_steps=2)
     assert set(sizes) == ({256} if budget == "1 GB" else {30})

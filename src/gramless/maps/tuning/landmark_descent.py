@@ -2,12 +2,8 @@
 
 What a map can say is the span of its landmarks' features, and nothing makes samples the best points to span it by: as
 in sparse Gaussian processes, whose inducing points are optimised, the rows Z of the landmarks are parameters. What is
-lowered, over the pairs of a random batch of b samples and through kappa(x, Z) and kappa(Z, Z) alike, is the mean of
-
-    (<phi(x), phi(x')> - kappa(x, x'))^2 / kappa(x, x'),
-
-between an absolute error, which the nearest samples rule, and a relative one, which the farthest do. Relative errors of
-held-out samples decide which landmarks are kept.
+lowered, over the pairs of a random batch of b samples and through kappa(x, Z) and kappa(Z, Z) alike, is their relative
+error (`relative_error`). That of held-out samples decides which landmarks are kept.
 
 A step costs (b + N) N kernel values forward and back, b^2 values of the kernel itself, and N^3 / 3 + 2 b N^2 operations
 in float64; memory does not depend on how many samples there are to tune on.
@@ -18,13 +14,12 @@ from __future__ import annotations
 from math import cos, isqrt, pi
 
 import torch
-from torch import Tensor
 
 from gramless.engine import choose_device
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.moving_map import MovingMap
 from gramless.maps.tuning.pairs import fresh_rows, hold_out
-from gramless.maps.tuning.relative_error import held_out_error
+from gramless.maps.tuning.relative_error import error_gradient, held_out_error
 from gramless.maps.tuning.result import BestSoFar, TuningResult
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -35,7 +30,6 @@ STEP_SIZE = 0.1  # of the spread of a column, at the beginning
 CHECK_EVERY = 50
 SETTLE_EVERY = 10
 PAIR_BYTES = 32  # per pair of a batch: the kernel's value, in both types, the map's, and their difference
-SMALLEST_VALUE = 1e-3  # of the mean kernel value: what a smaller one is divided by
 
 
 def move_landmarks(
@@ -70,7 +64,7 @@ def move_landmarks(
                 if not phi.requires_grad:  # a constant activation: the kernel does not depend on where landmarks are
                     break
                 optimizer.zero_grad()
-                phi.backward(map_slopes(phi.detach(), values.double()))
+                phi.backward(error_gradient(phi.detach(), values.double()))
                 moving.landmarks.mend_slopes_()
                 optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / n_steps)) / 2
                 optimizer.step()
@@ -93,14 +87,3 @@ def move_landmarks(
     if not after < before:
         return TuningResult(deep_map, before, before, best.curve, len(split))
     return TuningResult(tuned, before, after, best.curve, len(split))
-
-
-def map_slopes(phi: Tensor, values: Tensor) -> Tensor:
-    """The gradient of the mean over pairs of different samples of (a - k)^2 / |k|, a = <phi, phi'>: (n, N).
-
-    4 S phi / (n (n - 1)) with S = (a - k) / |k| off the diagonal, 0 on it.
-    """
-    size = values.abs()
-    slopes = (phi @ phi.T).sub_(values).div_(size.clamp_min(SMALLEST_VALUE * size.mean())).fill_diagonal_(0.0)
-    n = len(phi)
-    return (slopes @ phi).mul_(4.0 / max(1, n * (n - 1)))
