@@ -5,7 +5,6 @@ from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
 from gramless.engine.matrix import kernel_matrix, response_blocks
 from gramless.engine.overflow import finite
-from gramless.engine.pair_statistics import Statistic
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
@@ -20,7 +19,6 @@ __all__ = [
     "RootedBlock",
     "RowSink",
     "SampleBlock",
-    "Statistic",
     "compute_budget",
     "differentiable_block",
     "differentiable_values",

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.engine import cpu
-from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.kernels import Operation
 
 F32 = np.float32
 COEFFICIENTS = (0.5, -1.25, 0.25, 0.125)
@@ -23,9 +24,9 @@ def function_of(function, t):
     ](t)
 
 
-def operation_of(operation, degree, v):
+def operation_of(operation, exponent, v):
     if operation == Operation.POWER:
-        return v**degree
+        return v**exponent
     if operation == Operation.EXPONENTIAL:
         return np.exp(np.minimum(v, 0))
     if operation == Operation.NONPOSITIVE:
@@ -43,7 +44,7 @@ def random_kernels(rng, n_kernels, n_planes, n, m):
     elementary = Elementary(
         rng.integers(0, len(Operation), n_kernels).astype(np.int32),
         rng.integers(0, n_planes, n_kernels).astype(np.int32),
-        rng.integers(1, 5, n_kernels).astype(np.int32),
+        rng.integers(1, 5, n_kernels).astype(F32),
         rng.uniform(-0.6, 0.6, n_kernels).astype(F32),
     )
     rows, columns = (
@@ -72,7 +73,7 @@ def expected_kernels(planes, elementary, rows, columns):
         )
         v = float(elementary.slope[q]) * planes[elementary.plane[q]].astype(np.float64)
         v = (v + shift[:, None] + other_shift) * gain[:, None] * other_gain
-        f = operation_of(elementary.operation[q], elementary.degree[q], v)
+        f = operation_of(elementary.operation[q], elementary.exponent[q], v)
         values.append(f * factor[:, None] * other_factor)
     return np.stack(values)
 
@@ -155,11 +156,13 @@ def test_functions_end_where_float32_does():
     assert 0 < through(Function.EXP, np.array([-95.0], F32))[0] < 1e-40
 
 
-def kernel_of(operation, t, degree=1):
+def kernel_of(operation, t, exponent=1):
     """The elementary kernel that is nothing but this operation."""
     one = Sides(torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     many = Sides(torch.zeros(1, len(t)), torch.ones(1, len(t)), torch.ones(1, len(t)))
-    elementary = Elementary(*(np.array([k], np.int32) for k in (operation, 0, degree)), np.ones(1, F32))
+    elementary = Elementary(
+        *(np.array([k], np.int32) for k in (operation, 0)), np.array([exponent], F32), np.ones(1, F32)
+    )
     out = np.empty((1, 1, len(t)), F32)
     cpu.elementary_values(t[None, None], elementary, one, many, out)
     return out[0, 0]
@@ -192,7 +195,8 @@ def test_nothing_above_zero_is_left():
 def test_a_gaussian_of_a_sample_with_itself_is_exactly_one(rng):
     """Shifts cancel the statistic exactly, however large it is."""
     squares = (rng.random(70) * 1e6).astype(F32)
-    elementary = Elementary(*(np.array([k], np.int32) for k in (Operation.EXPONENTIAL, 0, 1)), np.array([2.0], F32))
+    kinds = (np.array([k], np.int32) for k in (Operation.EXPONENTIAL, 0))
+    elementary = Elementary(*kinds, np.ones(1, F32), np.array([2.0], F32))
     ones = torch.ones(1, 70)
     sides = Sides(-torch.from_numpy(squares)[None], ones, ones)
     planes = np.tile(squares, (1, 70, 1))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from gramless.engine.program import Function, Operation
+from gramless.engine.program import Function
+from gramless.kernels import Operation
 
 IDENTITY = tl.constexpr(int(Function.IDENTITY))
 TANH = tl.constexpr(int(Function.TANH))
@@ -106,13 +107,13 @@ def arc_cosine(c):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def operate(v, degree, OPERATION: tl.constexpr, MAX_DEGREE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """f(v) of an elementary kernel; powers of several degrees side by side."""
+def operate(v, exponent, OPERATION: tl.constexpr, MAX_DEGREE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """f(v) of an elementary kernel; powers of several exponents side by side."""
     if OPERATION == POWER:
         value, power = v, v
         for k in tl.static_range(2, MAX_DEGREE + 1):
             power = power * v
-            value = tl.where(degree >= k, power, value)
+            value = tl.where(exponent >= k, power, value)
         return value
     elif OPERATION == EXPONENTIAL:  # noqa: RET505
         return exponential(tl.minimum(v, 0.0))
