@@ -24,6 +24,7 @@ from gramless.kernels import (
     Linear,
     Polynomial,
     Precomputed,
+    RationalQuadratic,
 )
 from gramless.kernels.base import KERNELS as CLASSES
 from gramless.network import Layer, Network, ViewKernel, make_activation
@@ -35,6 +36,8 @@ KERNELS = (
     Polynomial(degree=2, normalize=True),
     Polynomial(degree=3, offset=0.5),
     Gaussian(scale=1.2),
+    RationalQuadratic(scale=1.2, alpha=0.5),
+    RationalQuadratic(scale=2.0, alpha=20.0, normalize=True),
     Distance("columns"),
     Distance("rows"),
     Distance("none"),

@@ -29,6 +29,7 @@ from gramless.kernels import (
     Laplacian,
     Linear,
     Polynomial,
+    RationalQuadratic,
 )
 from gramless.network import Layer, Network, ViewKernel, make_activation
 
@@ -41,6 +42,8 @@ KERNELS = (
     Polynomial(degree=5, offset=0.1),
     Gaussian(scale=0.6),
     Gaussian(scale=3.0, normalize=True),
+    RationalQuadratic(scale=0.6, alpha=0.3),
+    RationalQuadratic(scale=2.0, alpha=50.0, normalize=True),
     Intersection(normalize=True),
     Intersection(),
     Hellinger(normalize=True),

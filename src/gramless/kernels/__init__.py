@@ -23,6 +23,7 @@ from gramless.kernels.linear import Linear as Linear
 from gramless.kernels.operations import Operation as Operation
 from gramless.kernels.polynomial import Polynomial as Polynomial
 from gramless.kernels.precomputed import Precomputed as Precomputed
+from gramless.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
 from gramless.kernels.statistics import Statistic as Statistic
 
 KernelSpec = str | Kernel | Callable

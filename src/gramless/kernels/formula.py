@@ -48,7 +48,7 @@ class Formula:
     @property
     def steepness(self) -> float:
         """At most, the change of f with v, where v is a distance."""
-        return 1.0
+        return self.exponent if self.operation is Operation.INVERSE_POWER else 1.0
 
     @property
     def fits_float32(self) -> bool:

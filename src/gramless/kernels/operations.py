@@ -23,6 +23,7 @@ class Operation(IntEnum):
     ARC_COSINE_1 = 3  # (sin + (pi - angle) cos) / pi
     ARC_COSINE_2 = 4  # (3 sin cos + (pi - angle) (1 + 2 cos^2)) / pi
     NONPOSITIVE = 5  # min(v, 0)
+    INVERSE_POWER = 6  # (1 + max(v, 0))^-exponent, a positive number
 
 
 def operate(operation: Operation, v: Tensor, exponent: float = 1.0) -> Tensor:
@@ -33,6 +34,8 @@ def operate(operation: Operation, v: Tensor, exponent: float = 1.0) -> Tensor:
         return v.clamp_max(0.0).exp()
     if operation is Operation.NONPOSITIVE:
         return v.clamp_max(0.0)
+    if operation is Operation.INVERSE_POWER:
+        return (-exponent * v.clamp_min(0.0).log1p()).exp()
     exact = _angular(operation, v.detach().clamp(-1.0, 1.0))
     if not v.requires_grad:
         return exact

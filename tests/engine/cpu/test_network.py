@@ -31,6 +31,8 @@ def operation_of(operation, exponent, v):
         return np.exp(np.minimum(v, 0))
     if operation == Operation.NONPOSITIVE:
         return np.minimum(v, 0)
+    if operation == Operation.INVERSE_POWER:
+        return np.exp(-float(exponent) * np.log1p(np.maximum(v, 0)))
     cos = np.clip(v, -1, 1)
     angle, sin = np.arccos(cos), np.sqrt(1 - cos**2)
     return {
@@ -185,6 +187,15 @@ def test_the_decaying_exponential_is_accurate_and_never_above_one():
 def test_powers(degree, rng):
     t = rng.uniform(-3, 3, 77).astype(F32)
     np.testing.assert_allclose(kernel_of(Operation.POWER, t, degree), t.astype(np.float64) ** degree, rtol=2e-6)
+
+
+@pytest.mark.parametrize("exponent", [1e-6, 0.3, 1.0, 2.5, 100.0, 1e6])
+def test_inverse_powers_are_accurate_from_tiny_numbers_to_the_last(exponent):
+    t = np.concatenate([[-np.inf, -1.0, -0.0], np.geomspace(1e-45, 3e38, 50_001)]).astype(F32)
+    logarithm = float(F32(exponent)) * np.log1p(np.maximum(t, 0.0, dtype=float))
+    exact = np.exp(-logarithm)
+    allowed = (2e-6 + 2.0**-22 * logarithm) * exact + 1e-44  # what the exponent of an exponential is off by
+    assert (np.abs(kernel_of(Operation.INVERSE_POWER, t, exponent) - exact) <= allowed).all()
 
 
 def test_nothing_above_zero_is_left():

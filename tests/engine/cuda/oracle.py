@@ -28,6 +28,8 @@ def operation(v, which, exponent=1):
         return np.exp(np.minimum(v, 0))
     if which == Operation.NONPOSITIVE:
         return np.minimum(v, 0)
+    if which == Operation.INVERSE_POWER:
+        return np.exp(-float(exponent) * np.log1p(np.maximum(v, 0)))
     cosine = np.clip(v, -1, 1)
     angle, sine = np.arccos(cosine), np.sqrt(1 - cosine**2)
     if which == Operation.ARC_COSINE_0:

@@ -154,6 +154,19 @@ def test_arc_cosines_up_to_both_ends(operation):
     np.testing.assert_allclose(found[0].cpu(), oracle.operation(oracle.double(planes[0]), operation), atol=2e-6)
 
 
+@pytest.mark.parametrize("exponent", [1e-6, 0.3, 2.5, 1e6])
+def test_inverse_powers_from_tiny_numbers_to_the_last(exponent):
+    t = np.concatenate([[-1.0, 0.0], np.geomspace(1e-37, 3e38, 500)])
+    planes = tensor(t[None, None, :])
+    kinds = (np.array([kind], np.int32) for kind in (Operation.INVERSE_POWER, 0))
+    elementary = Elementary(*kinds, np.array([exponent], np.float32), np.ones(1, np.float32))
+    plain = [Sides(*(tensor(np.full((1, n), value)) for value in (0.0, 1.0, 1.0))) for n in planes.shape[1:]]
+    found = network.elementary_values(planes, elementary, *plain)[0].cpu().numpy()
+    logarithm = float(np.float32(exponent)) * np.log1p(np.maximum(oracle.double(planes[0]), 0))
+    exact = oracle.operation(oracle.double(planes[0]), Operation.INVERSE_POWER, np.float32(exponent))
+    assert (np.abs(found - exact) <= (3e-6 + 2.0**-22 * logarithm) * exact + 1e-37).all()
+
+
 def test_padding_of_huge_and_tiny_kernels_adds_nothing():
     planes = tensor([[[1e30, 1e-30, 0.0]]])
     elementary = Elementary(

@@ -25,7 +25,7 @@ from gramless.kernels.operations import Operation
 TASK_ROWS, TASK_COLUMNS = 16, 16 * TILE
 LINE = 16  # float32 numbers in a line of the cache
 
-_POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE = (int(operation) for operation in Operation)
+_POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE, _INVERSE_POWER = (int(operation) for operation in Operation)
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
@@ -122,6 +122,8 @@ def _operate(operation: Any, exponent: Any, values: Any) -> Any:
         tiles.arc_cosine_2(values, TILE)
     elif operation == _NONPOSITIVE:
         tiles.nonpositive(values, TILE)
+    elif operation == _INVERSE_POWER:
+        tiles.inverse_power(values, TILE, exponent)
 
 
 @njit

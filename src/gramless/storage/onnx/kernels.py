@@ -14,9 +14,9 @@ from gramless.storage.onnx.functions import arc_cosine
 from gramless.storage.onnx.graph import Graph, Value
 from gramless.storage.onnx.pairs import Pairs, inverse_root, inverse_roots
 
-STEEP = (Operation.ARC_COSINE_0, Operation.NONPOSITIVE)
-"""In float64: the slope of an angle is infinite where it vanishes; and unlike exponentials, distances are cut off
-nowhere, since the weight that they are multiplied with may be small."""
+STEEP = (Operation.ARC_COSINE_0, Operation.NONPOSITIVE, Operation.INVERSE_POWER)
+"""In float64: the slope of an angle is infinite where it vanishes; unlike with exponentials, no distance is so large
+that only the fact matters; and 1 + v is not exact enough for a high power."""
 
 
 def add_kernel(kernel: Kernel, pairs: Pairs) -> str:
@@ -109,5 +109,6 @@ OPERATIONS: dict[Operation, Callable[[Graph, str, float], str]] = {
     Operation.ARC_COSINE_1: lambda graph, v, exponent: _angular(graph, v, 1),
     Operation.ARC_COSINE_2: lambda graph, v, exponent: _angular(graph, v, 2),
     Operation.NONPOSITIVE: lambda graph, v, exponent: v,
+    Operation.INVERSE_POWER: lambda graph, v, exponent: graph.node("Pow", graph.node("Add", v, 1.0), -exponent),
 }
 """f(v) of the nodes; statistics make no v of the wrong sign."""
