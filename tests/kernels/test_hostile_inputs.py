@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import (
+    ArcCosine,
+    ChiSquare,
+    Gaussian,
+    Hellinger,
+    Intersection,
+    Laplacian,
+    Linear,
+    Polynomial,
+    RationalQuadratic,
+)
 from tests.oracles import kernels as oracle
 
 HOMOGENEOUS = {  # kernel, formula, degree in the size of the samples
@@ -19,6 +29,7 @@ HOMOGENEOUS = {  # kernel, formula, degree in the size of the samples
 }
 DISTANCE = {
     "gaussian": (Gaussian, oracle.gaussian),
+    "rational-quadratic": (RationalQuadratic, oracle.rational_quadratic),
     "laplacian": (Laplacian, oracle.laplacian),
     "chi2": (ChiSquare, oracle.chi_square),
 }

@@ -21,6 +21,7 @@ from gramless.kernels import (
     Linear,
     Polynomial,
     Precomputed,
+    RationalQuadratic,
     make_kernel,
 )
 from tests import tolerances
@@ -41,6 +42,7 @@ NAMED_ORACLES = {
     "poly2": oracle.polynomial(2),
     "poly3": oracle.polynomial(3),
     "gaussian": oracle.gaussian(SCALE),
+    "rational-quadratic": oracle.rational_quadratic(SCALE),
     "laplacian": oracle.laplacian(SCALE),
     "intersection": oracle.intersection,
     "chi2": oracle.chi_square(SCALE),
@@ -75,6 +77,9 @@ def cases():
     for degree, offset in ((1, 0.5), (2, 1.0), (3, 0.25), (4, 0.0), (5, 2.0)):
         kernel = Polynomial(degree=degree, offset=offset)
         yield KernelCase(f"polynomial-{degree}-{offset:g}", kernel, oracle.polynomial(degree, offset))
+    for alpha in (0.1, 3.5, 1e5):
+        kernel = RationalQuadratic(scale=SCALE, alpha=alpha)
+        yield KernelCase(f"rational-quadratic-{alpha:g}", kernel, oracle.rational_quadratic(SCALE, alpha))
     yield KernelCase("custom", Custom(tapered_product), oracle.tapered_product)
     own = Custom(tapered_product, diagonal_function=lambda X: (X**2).sum(1))
     yield KernelCase("custom-with-diagonal", own, oracle.tapered_product)
@@ -126,7 +131,7 @@ def test_agrees_with_scikit_learn(kernel, function, options, rng):
 def test_chi_square_does_not_depend_on_how_rows_are_tiled(monkeypatch, rng):
     X, Z = torch.from_numpy(rng.random((50, 6))), torch.from_numpy(rng.random((31, 6)))
     whole = ChiSquare(scale=SCALE).pairwise(X, Z)
-    monkeypatch.setattr("gramless.kernels.chi_square.TILE_ELEMENTS", 400)  # two rows at a time, and one left over
+    monkeypatch.setattr("gramless.kernels.statistics.TILE_ELEMENTS", 400)  # two rows at a time, and one left over
     torch.testing.assert_close(ChiSquare(scale=SCALE).pairwise(X, Z), whole, rtol=1e-14, atol=0)
 
 
@@ -160,6 +165,8 @@ def test_arc_cosine_of_order_0_takes_a_right_angle_at_the_origin(normalize):
         pytest.param(Polynomial, {"offset": -0.1}, id="negative-offset"),
         pytest.param(Polynomial, {"offset": float("nan")}, id="nan-offset"),
         pytest.param(ArcCosine, {"order": 3}, id="order-3"),
+        pytest.param(RationalQuadratic, {"alpha": 0.0}, id="alpha-0"),
+        pytest.param(RationalQuadratic, {"alpha": float("nan")}, id="nan-alpha"),
     ],
 )
 def test_parameters_that_give_no_kernel_are_refused(kind, parameters):

@@ -17,6 +17,7 @@ from gramless.kernels import (
     Linear,
     Polynomial,
     Precomputed,
+    RationalQuadratic,
 )
 
 KERNELS = {
@@ -26,6 +27,7 @@ KERNELS = {
     "poly3-normalised": Polynomial(degree=3, normalize=True),
     "poly2-offset": Polynomial(degree=2, offset=1e10),
     "gaussian": Gaussian(scale=1.0),
+    "rational-quadratic": RationalQuadratic(scale=1.0),
     "laplacian": Laplacian(scale=1.0),
     "intersection": Intersection(),
     "intersection-normalised": Intersection(normalize=True),

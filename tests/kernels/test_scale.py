@@ -5,12 +5,13 @@ import pytest
 import torch
 
 from gramless.errors import DataError
-from gramless.kernels import ChiSquare, Gaussian, Laplacian
+from gramless.kernels import ChiSquare, Gaussian, Laplacian, RationalQuadratic
 from tests.contracts.samples import generator
 from tests.oracles import kernels as oracle
 
 KERNELS = {
     "gaussian": (Gaussian, oracle.euclidean),
+    "rational-quadratic": (RationalQuadratic, oracle.euclidean),
     "laplacian": (Laplacian, oracle.city_block),
     "chi2": (ChiSquare, oracle.chi_square_distance),
 }

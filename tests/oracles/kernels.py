@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan2, cos, exp, hypot, inf, pi, sin, sqrt
+from math import atan2, cos, exp, hypot, inf, log1p, pi, sin, sqrt
 
 import numpy as np
 
@@ -26,6 +26,10 @@ def polynomial(degree: int, offset: float = 0.0) -> Pair:
 
 def gaussian(scale: float) -> Pair:
     return lambda x, z: exp(-(euclidean(x, z) ** 2) / (2 * scale**2))
+
+
+def rational_quadratic(scale: float, alpha: float = 1.0) -> Pair:
+    return lambda x, z: exp(-alpha * log1p(euclidean(x, z) ** 2 / (2 * alpha * scale**2)))
 
 
 def laplacian(scale: float) -> Pair:

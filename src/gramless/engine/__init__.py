@@ -6,7 +6,6 @@ from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
 from gramless.engine.matrix import kernel_matrix, response_blocks
 from gramless.engine.overflow import finite
-from gramless.engine.pair_statistics import Statistic
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
@@ -21,7 +20,6 @@ __all__ = [
     "RootedBlock",
     "RowSink",
     "SampleBlock",
-    "Statistic",
     "choose_device",
     "choose_precision",
     "compute_budget",

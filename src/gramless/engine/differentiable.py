@@ -1,38 +1,34 @@
 """kappa(x, z) in plain PyTorch as a differentiable function of the columns z and of the weights.
 
-What moving landmarks asks for. Elementary kernels follow from `forms`, the table of the fused evaluators, so that a
-kernel is said once; statistics that are no matrix product have the backends' own slopes. Rows x are constants: where
+What moving landmarks asks for. Elementary kernels follow from their formulas in the forms of the fused evaluators;
+statistics that are no matrix product have the backends' own slopes. Rows x are constants: where
 both sides are the landmarks, symmetry gives the other half of the gradient.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import pi
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from gramless.engine.featurewise import FeaturewiseSum
-from gramless.engine.forms import FORMS, Form, form_of
-from gramless.engine.pair_statistics import Statistic
-from gramless.engine.program import Operation
+from gramless.engine.forms import Form, Plane, forms_of
 from gramless.engine.samples import SampleBlock
-from gramless.engine.statistics import operand
-from gramless.kernels import Kernel
+from gramless.kernels import Kernel, Statistic
+from gramless.kernels.operations import operate
 from gramless.network import Network
 
 PAIR_BYTES = 32  # per pair and unit or kernel: the value, what autograd keeps of it, and temporaries
-WIDEST_COSINE = 1 - 1e-6  # beyond it slopes are zero: that of an angle is infinite where it vanishes
 
 Blocks = Mapping[str, SampleBlock]
 """Rows of every view."""
 
 
 def is_movable(kernel: Kernel) -> bool:
-    """Whether the kernel has a form, and so a slope: the user's own functions and precomputed kernels have none."""
-    return form_of(kernel).statistic is not Statistic.GIVEN
+    """Whether the kernel has a formula, and so a slope: the user's own functions and precomputed kernels have none."""
+    return _form(kernel).statistic.kernel is None
 
 
 def differentiable_block(rows: Tensor, centre: Tensor) -> SampleBlock:
@@ -70,18 +66,16 @@ def _prepare(network: Network, blocks: Blocks) -> None:
     for entry in network.inputs:
         form = _form(entry.kernel)
         form.numbers(blocks[entry.view])
-        rows_of = operand(form.statistic, form.owner)
-        if rows_of is not None:
-            rows_of(blocks[entry.view])
+        blocks[entry.view].operand(form.statistic)
 
 
 def _values(network: Network, rows: Blocks, columns: Blocks, weights: Sequence[Tensor], symmetric: bool) -> Tensor:
-    planes: dict[tuple[str, Statistic, int], Tensor] = {}
+    planes: dict[Plane, Tensor] = {}
     kernels = []
     for entry in network.inputs:
         x, z = rows[entry.view], columns[entry.view]
         form = _form(entry.kernel)
-        key = (entry.view, form.statistic, id(form.owner))
+        key = (entry.view, form.statistic)
         if key not in planes:
             planes[key] = _statistic(form, x, z)
         kernels.append(_kernel(form, planes[key], x, z))
@@ -94,42 +88,18 @@ def _values(network: Network, rows: Blocks, columns: Blocks, weights: Sequence[T
 
 
 def _form(kernel: Kernel) -> Form:
-    """The last of a kernel's forms is the most exact."""
-    return FORMS[type(kernel)][-1](kernel)
+    """The most exact one."""
+    return forms_of(kernel)[-1]
 
 
 def _statistic(form: Form, x: SampleBlock, z: SampleBlock) -> Tensor:
-    rows_of = operand(form.statistic, form.owner)
-    if rows_of is not None:
-        return rows_of(x) @ rows_of(z).T
-    return FeaturewiseSum.apply(x.x, z.x, form.statistic)
+    if form.statistic.statistic is Statistic.INNER_PRODUCT:
+        return x.operand(form.statistic) @ z.operand(form.statistic).T
+    return FeaturewiseSum.apply(x.x, z.x, form.statistic.statistic)
 
 
 def _kernel(form: Form, plane: Tensor, x: SampleBlock, z: SampleBlock) -> Tensor:
     """k = f((slope T + shifts) gains) factors; see `program`."""
     (shift_x, gain_x, factor_x), (shift_z, gain_z, factor_z) = form.numbers(x), form.numbers(z)
     value = (form.slope * plane + shift_x[:, None] + shift_z) * gain_x[:, None] * gain_z
-    return _apply(form, value) * factor_x[:, None] * factor_z
-
-
-def _apply(form: Form, value: Tensor) -> Tensor:
-    if form.operation is Operation.POWER:
-        return value if form.degree == 1 else value**form.degree
-    if form.operation is Operation.EXPONENTIAL:
-        return value.clamp_max(0.0).exp()
-    if form.operation is Operation.NONPOSITIVE:
-        return value.clamp_max(0.0)
-    inside = _angular(form.operation, value.clamp(-WIDEST_COSINE, WIDEST_COSINE))
-    with torch.no_grad():
-        exact = _angular(form.operation, value.clamp(-1.0, 1.0))
-    return inside + (exact - inside.detach())
-
-
-def _angular(operation: Operation, cosine: Tensor) -> Tensor:
-    angle = cosine.arccos()
-    if operation is Operation.ARC_COSINE_0:
-        return 1.0 - angle / pi
-    sine = (1.0 - cosine.square()).sqrt()
-    if operation is Operation.ARC_COSINE_1:
-        return (sine + (pi - angle) * cosine) / pi
-    return (3.0 * sine * cosine + (pi - angle) * (1.0 + 2.0 * cosine.square())) / pi
+    return operate(form.formula.operation, value, form.formula.exponent) * factor_x[:, None] * factor_z

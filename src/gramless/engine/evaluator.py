@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gramless.engine.backends import dense_layers, find_backend
 from gramless.engine.forms import Form, Plane, fine_enough, share_planes
-from gramless.engine.pair_statistics import Statistic
+from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
 from gramless.engine.samples import SampleBlock, sample_block
@@ -86,7 +86,7 @@ class FusedEvaluator:
             z = Z.tensor(view, torch.float32, device)
             self._columns[view] = sample_block(z, z.mean(0))
         self._check(self._columns)
-        self._programs: dict[tuple[Statistic, ...], Program] = {}
+        self._programs: dict[tuple[PairStatistic, ...], Program] = {}
         self._prepared: dict[Plane, StatisticColumns] = {}
 
     def values(self, X: Views) -> Tensor:
@@ -112,19 +112,18 @@ class FusedEvaluator:
         forms = [fine_enough(entry.kernel, blocks[entry.view], self._columns[entry.view]) for entry in self._inputs]
         program = self._program(forms)
         planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
-        for plane, (view, statistic, owner) in zip(planes, program.planes, strict=True):
-            if owner is not None and statistic is Statistic.GIVEN:
-                entry = ViewKernel(view, owner)
-                plane.copy_(on_view(entry, owner.pairwise, blocks[view].x, self._columns[view].x))
+        for plane, (view, statistic) in zip(planes, program.planes, strict=True):
+            if statistic.kernel is not None:
+                entry = ViewKernel(view, statistic.kernel)
+                plane.copy_(on_view(entry, statistic.kernel.pairwise, blocks[view].x, self._columns[view].x))
             else:
-                self._prepare((view, statistic, owner)).fill(plane, blocks[view])
+                self._prepare((view, statistic)).fill(plane, blocks[view])
         return program, planes, self._sides(forms, blocks)
 
     def _prepare(self, plane: Plane) -> StatisticColumns:
         if plane not in self._prepared:
-            view, statistic, owner = plane
-            columns = self._columns[view]
-            self._prepared[plane] = prepare_columns(statistic, owner, columns, self._backend, self._precision)
+            view, statistic = plane
+            self._prepared[plane] = prepare_columns(statistic, self._columns[view], self._backend, self._precision)
         return self._prepared[plane]
 
     def _program(self, forms: list[Form]) -> Program:
@@ -134,9 +133,9 @@ class FusedEvaluator:
             return self._programs[statistics]
         planes, plane_of = share_planes(self._inputs, forms)
         elementary = Elementary(
-            np.array([form.operation for form in forms], dtype=np.int32),
+            np.array([form.formula.operation for form in forms], dtype=np.int32),
             np.array(plane_of, dtype=np.int32),
-            np.array([form.degree for form in forms], dtype=np.int32),
+            np.array([form.formula.exponent for form in forms], dtype=np.float32),
             np.array([form.slope for form in forms], dtype=np.float32),
         )
         made = self._programs[statistics] = Program(planes, elementary, self._sides(forms, self._columns))

@@ -6,7 +6,6 @@ some rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -14,28 +13,23 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gramless.engine.backends import find_backend
-from gramless.engine.pair_statistics import Statistic
+from gramless.kernels import Statistic
+from gramless.kernels.statistics import TERMS
 
-TERMS = 1 << 20  # of the plain formula that are in memory at once
+TERMS_AT_ONCE = 1 << 20  # of the plain formula, in memory
 
 
 class Featurewise(NamedTuple):
-    """t, and what a backend calls the sums of t and their gradients."""
+    """What a backend calls the sums of a term, and their gradients."""
 
-    term: Callable[[Tensor, Tensor], Tensor]
     sums: str
     slopes: str
 
 
-def _chi_square(x: Tensor, z: Tensor) -> Tensor:
-    difference, total = x - z, x + z
-    return difference * (difference / torch.where(total == 0, 1, total))
-
-
 FEATUREWISE = {
-    Statistic.MINIMUM: Featurewise(torch.minimum, "minimum_sums", "minimum_slopes"),
-    Statistic.CITY_BLOCK: Featurewise(lambda x, z: (x - z).abs(), "city_block_distances", "city_block_slopes"),
-    Statistic.CHI_SQUARE: Featurewise(_chi_square, "chi_square_distances", "chi_square_slopes"),
+    Statistic.MINIMUM: Featurewise("minimum_sums", "minimum_slopes"),
+    Statistic.CITY_BLOCK: Featurewise("city_block_distances", "city_block_slopes"),
+    Statistic.CHI_SQUARE: Featurewise("chi_square_distances", "chi_square_slopes"),
 }
 
 
@@ -51,14 +45,14 @@ class FeaturewiseSum(torch.autograd.Function):
         assert x.dtype == z.dtype, f"x is {x.dtype}, z {z.dtype}"
         x, z = x.detach().contiguous(), z.detach().contiguous()
         ctx.save_for_backward(x, z)
-        ctx.featurewise = FEATUREWISE[statistic]
+        ctx.statistic = statistic
         backend = find_backend((), x.dtype, x.device)
         out = x.new_empty(len(x), len(z))
         if backend is None:
             for rows, sums in zip(x.split(_rows(z)), out.split(_rows(z)), strict=True):
-                sums.copy_(_plain_sums(ctx.featurewise, rows, z))
+                sums.copy_(_plain_sums(statistic, rows, z))
         else:
-            getattr(backend, ctx.featurewise.sums)(x, z, out)
+            getattr(backend, FEATUREWISE[statistic].sums)(x, z, out)
         return out
 
     @staticmethod
@@ -68,19 +62,19 @@ class FeaturewiseSum(torch.autograd.Function):
         backend = find_backend((), x.dtype, x.device)
         if backend is not None:
             out = torch.empty_like(z)
-            getattr(backend, ctx.featurewise.slopes)(x, z, cotangent.contiguous(), out)
+            getattr(backend, FEATUREWISE[ctx.statistic].slopes)(x, z, cotangent.contiguous(), out)
             return None, out, None
         out, z = torch.zeros_like(z), z.detach().requires_grad_()
         for rows, factors in zip(x.split(_rows(z)), cotangent.split(_rows(z)), strict=True):
             with torch.enable_grad():
-                sums = _plain_sums(ctx.featurewise, rows, z)
+                sums = _plain_sums(ctx.statistic, rows, z)
             out += torch.autograd.grad(sums, z, factors)[0]
         return None, out, None
 
 
-def _plain_sums(featurewise: Featurewise, x: Tensor, z: Tensor) -> Tensor:
-    return featurewise.term(x[:, None, :], z).sum(2)
+def _plain_sums(statistic: Statistic, x: Tensor, z: Tensor) -> Tensor:
+    return TERMS[statistic](x[:, None, :], z).sum(2)
 
 
 def _rows(z: Tensor) -> int:
-    return max(1, TERMS // max(1, z.numel()))
+    return max(1, TERMS_AT_ONCE // max(1, z.numel()))

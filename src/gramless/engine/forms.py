@@ -1,173 +1,82 @@
-"""Every elementary kernel as a pointwise function of a statistic of the pair and of numbers of its two samples.
+"""How the fused evaluators come to a formula: from statistics that kernels of a view share, exactly enough.
 
-A kernel without an entry here is evaluated by its own `pairwise`: right, only slower.
+k = f((slope T + shift_x + shift_z) gain_x gain_z) factor_x factor_z, see `program`. A kernel without a formula, or
+whose slope is no number of float32, is evaluated by its own `pairwise`: right, only slower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gramless.engine.pair_statistics import Statistic
-from gramless.engine.program import Operation
+from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.samples import SampleBlock
-from gramless.kernels import (
-    ArcCosine,
-    ChiSquare,
-    Distance,
-    Gaussian,
-    Hellinger,
-    Intersection,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-)
-from gramless.kernels.base import inverse_root
-from gramless.kernels.scale import fits_float32, refuse_unsettled
+from gramless.kernels import Formula, Kernel, Statistic
 from gramless.network import ViewKernel
 
-EXPONENT_ROUNDING = 2e-5  # at most, of a squared distance in an exponent
+EXPONENT_ROUNDING = 2e-5  # at most, of a value whose squared distance is a difference of large numbers
 
 Numbers = tuple[Tensor, Tensor, Tensor]
 """shift, gain and factor of every sample of a block: (n,) each."""
 
-Plane = tuple[str, Statistic, Kernel | None]
-"""View, statistic, and the kernel that owns it, if one does."""
+Plane = tuple[str, PairStatistic]
+"""A view, and what is computed of its pairs."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """k = f(slope T + shifts) with gains and factors; see `program`.
+    """A formula, and the statistic T that it is computed from."""
 
-    `owner` is the kernel that the statistic is of, None where kernels of a view share it. `cancels` says that T and
-    shifts are large numbers with a small difference, which is only as exact as they are.
-    """
+    formula: Formula
+    statistic: PairStatistic
 
-    statistic: Statistic
-    operation: Operation
-    numbers: Callable[[SampleBlock], Numbers]
-    slope: float = 1.0
-    degree: int = 1
-    owner: Kernel | None = None
-    cancels: bool = False
+    @property
+    def of_products(self) -> bool:
+        """Whether a squared distance is computed as |x|^2 + |z|^2 - 2 <x, z>, which is as exact as these numbers."""
+        return self.formula.statistic is Statistic.SQUARED_DISTANCE
 
+    @property
+    def slope(self) -> float:
+        return -2 * self.formula.slope if self.of_products else self.formula.slope
 
-def linear(kernel: Linear) -> Form:
-    return _power(Statistic.INNER_PRODUCT, lambda block: block.squares, kernel)
+    def numbers(self, block: SampleBlock) -> Numbers:
+        formula, one = self.formula, block.full(1.0)
+        if not formula.asks_for_own:
+            return self.shift(block), one, one
+        own = block.full(formula.offset) if self.of_products else formula.own(block.own(self.statistic))
+        return self.shift(block), formula.gain(own), formula.factor(own)
 
+    def shift(self, block: SampleBlock) -> Tensor:
+        if not self.of_products:
+            return block.full(self.formula.offset / 2)
+        return self.formula.slope * block.own(self.statistic) + self.formula.offset / 2
 
-def polynomial(kernel: Polynomial) -> Form:
-    return _power(Statistic.INNER_PRODUCT, lambda block: block.squares, kernel, kernel.offset, kernel.degree)
-
-
-def hellinger(kernel: Hellinger) -> Form:
-    return _power(Statistic.ROOT_PRODUCT, lambda block: block.features(kernel)[1], kernel, owner=kernel)
-
-
-def intersection(kernel: Intersection) -> Form:
-    return _power(Statistic.MINIMUM, lambda block: block.sums, kernel)
-
-
-def _power(
-    statistic: Statistic,
-    own: Callable[[SampleBlock], Tensor],
-    kernel: Kernel,
-    offset: float = 0.0,
-    degree: int = 1,
-    owner: Kernel | None = None,
-) -> Form:
-    """(T + offset)^degree, normalised before the power by what the statistic is of a sample with itself."""
-
-    def numbers(block: SampleBlock) -> Numbers:
-        gain = inverse_root(own(block) + offset) if kernel.normalize else block.full(1.0)
-        return block.full(offset / 2), gain, block.full(1.0)
-
-    return Form(statistic, Operation.POWER, numbers, degree=degree, owner=owner)
+    def is_fine(self, rows: SampleBlock, columns: SampleBlock) -> Tensor | bool:
+        """Whether rounding of slope T + shifts, which is as large as theirs, leaves values exact; not if it is NaN."""
+        if not self.of_products:
+            return True
+        largest = self.shift(rows).abs().max() + self.shift(columns).abs().max()
+        return 2 * torch.finfo(torch.float32).eps * largest * self.formula.steepness <= EXPONENT_ROUNDING
 
 
-def gaussian(kernel: Gaussian) -> Form:
-    """exp(-|x - z|^2 / 2 scale^2) through |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>."""
-    return _gaussian(kernel, Statistic.INNER_PRODUCT, lambda block: block.squares)
-
-
-def centred_gaussian(kernel: Gaussian) -> Form:
-    """The same of x - c and z - c: less cancels where samples lie far from the origin."""
-    return _gaussian(kernel, Statistic.CENTRED_PRODUCT, lambda block: block.centred_squares)
-
-
-def _gaussian(kernel: Gaussian, statistic: Statistic, squares: Callable[[SampleBlock], Tensor]) -> Form:
-    scale = refuse_unsettled(kernel.scale)
-
-    def numbers(block: SampleBlock) -> Numbers:
-        return squares(block) / (-2 * scale**2), block.full(1.0), block.full(1.0)
-
-    return Form(statistic, Operation.EXPONENTIAL, numbers, slope=1 / scale**2, cancels=True)
-
-
-def distance(kernel: Distance) -> Form:
-    """-|a - b|^2 = 2 <a, b> - |a|^2 - |b|^2 of the samples as the kernel scales them."""
-
-    def numbers(block: SampleBlock) -> Numbers:
-        return -block.features(kernel)[1], block.full(1.0), block.full(1.0)
-
-    return Form(Statistic.SCALED_PRODUCT, Operation.NONPOSITIVE, numbers, slope=2.0, owner=kernel, cancels=True)
-
-
-def laplacian(kernel: Laplacian) -> Form:
-    return Form(Statistic.CITY_BLOCK, Operation.EXPONENTIAL, _plain, slope=-1 / refuse_unsettled(kernel.scale))
-
-
-def chi_square(kernel: ChiSquare) -> Form:
-    return Form(Statistic.CHI_SQUARE, Operation.EXPONENTIAL, _plain, slope=-1 / refuse_unsettled(kernel.scale))
-
-
-def arc_cosine(kernel: ArcCosine) -> Form:
-    def numbers(block: SampleBlock) -> Numbers:
-        factor = block.squares ** (kernel.order / 2)
-        if kernel.normalize:
-            factor = factor * inverse_root(kernel.diagonal_values(block.squares))
-        return block.full(0.0), inverse_root(block.squares), factor
-
-    operations = (Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2)
-    return Form(Statistic.INNER_PRODUCT, operations[kernel.order], numbers)
+def forms_of(kernel: Kernel) -> list[Form]:
+    """The cheapest first, the most exact last; `pairwise` alone where there is no other."""
+    formula = kernel.formula
+    if formula.statistic is Statistic.GIVEN or not formula.fits_float32:
+        return [given(kernel)]
+    if formula.statistic is not Statistic.SQUARED_DISTANCE:
+        return [Form(formula, PairStatistic(formula.statistic, formula.features))]
+    products = PairStatistic(Statistic.INNER_PRODUCT, formula.features)
+    if formula.features is not None:
+        return [Form(formula, products)]
+    return [Form(formula, products), Form(formula, products._replace(centred=True))]
 
 
 def given(kernel: Kernel) -> Form:
-    return Form(Statistic.GIVEN, Operation.POWER, _plain, owner=kernel)
-
-
-def _plain(block: SampleBlock) -> Numbers:
-    return block.full(0.0), block.full(1.0), block.full(1.0)
-
-
-FORMS: dict[type[Kernel], tuple[Callable[..., Form], ...]] = {
-    Linear: (linear,),
-    Polynomial: (polynomial,),
-    Gaussian: (gaussian, centred_gaussian),
-    Distance: (distance,),
-    Hellinger: (hellinger,),
-    Intersection: (intersection,),
-    Laplacian: (laplacian,),
-    ChiSquare: (chi_square,),
-    ArcCosine: (arc_cosine,),
-}
-"""The forms of each kernel, the cheapest first."""
-
-
-def form_of(kernel: Kernel) -> Form:
-    """The form for samples on which float32 is fine enough."""
-    return _forms(kernel)[0](kernel)
-
-
-def _forms(kernel: Kernel) -> tuple[Callable[..., Form], ...]:
-    """The cheapest first; where a scale is no number of float32, the kernel's own `pairwise` alone."""
-    if isinstance(kernel, (Gaussian, Laplacian, ChiSquare)) and not fits_float32(refuse_unsettled(kernel.scale)):
-        return (given,)
-    return FORMS.get(type(kernel), (given,))
+    return Form(Formula(Statistic.GIVEN), PairStatistic(Statistic.GIVEN, kernel=kernel))
 
 
 def fine_enough(kernel: Kernel, rows: SampleBlock, columns: SampleBlock) -> Form:
@@ -176,25 +85,11 @@ def fine_enough(kernel: Kernel, rows: SampleBlock, columns: SampleBlock) -> Form
     A squared distance is a difference of large numbers where samples lie far from the origin, or are spread much wider
     than the kernel's scale. The kernel's own `pairwise`, the last resort, changes to float64.
     """
-    for make in _forms(kernel):
-        form = make(kernel)
-        if not form.cancels or _rounding(form, rows, columns) <= EXPONENT_ROUNDING:
-            return form
-    return given(kernel)
-
-
-def _rounding(form: Form, rows: SampleBlock, columns: SampleBlock) -> Tensor:
-    """At most, of slope T + shifts: that of T is as large as that of the shifts. NaN where numbers overflow."""
-    largest = form.numbers(rows)[0].abs().max() + form.numbers(columns)[0].abs().max()
-    return 2 * torch.finfo(torch.float32).eps * largest
+    return next((form for form in forms_of(kernel) if form.is_fine(rows, columns)), given(kernel))
 
 
 def share_planes(inputs: Sequence[ViewKernel], forms: Sequence[Form]) -> tuple[list[Plane], list[int]]:
     """The planes that kernels in these forms need, and the number of each kernel's."""
-    planes: dict[tuple[str, Statistic, int], Plane] = {}
-    keys = []
-    for entry, form in zip(inputs, forms, strict=True):
-        keys.append((entry.view, form.statistic, id(form.owner)))
-        planes[keys[-1]] = (entry.view, form.statistic, form.owner)
-    numbers = {key: number for number, key in enumerate(planes)}
-    return list(planes.values()), [numbers[key] for key in keys]
+    keys: list[Plane] = [(entry.view, form.statistic) for entry, form in zip(inputs, forms, strict=True)]
+    numbers = {plane: number for number, plane in enumerate(dict.fromkeys(keys))}
+    return list(numbers), [numbers[plane] for plane in keys]

@@ -1,22 +1,25 @@
-"""What two samples of a view are compared by: a few numbers per pair, from which all kernels of the view follow."""
+"""What the fused evaluators compute of every pair of a view: statistics that the kernels of the view share."""
 
 from __future__ import annotations
 
-from enum import Enum
+from typing import NamedTuple
+
+from gramless.kernels import Features, Kernel, Statistic
 
 
-class Statistic(Enum):
-    """One number per pair of rows (x, z)."""
+class PairStatistic(NamedTuple):
+    """A statistic of samples, or of what is made of them first.
 
-    INNER_PRODUCT = "inner products"  # <x, z>
-    CENTRED_PRODUCT = "centred inner products"  # <x - c, z - c>, c the mean of the columns
-    SCALED_PRODUCT = "scaled, centred inner products"  # <a, b>, a = f (x - c) with a kernel's own f and c
-    ROOT_PRODUCT = "inner products of roots"  # sum_d (x_d z_d)^(1 / root), of a kernel with its own root
-    MINIMUM = "sums of minima"  # sum_d min(x_d, z_d)
-    CITY_BLOCK = "city-block distances"  # sum_d |x_d - z_d|
-    CHI_SQUARE = "chi-square distances"  # sum_d (x_d - z_d)^2 / (x_d + z_d)
-    GIVEN = "values of a kernel without a fused form"  # the kernel itself, by its own `pairwise`
+    Squared distances are not among them: they follow from inner products, which more kernels share.
+    """
+
+    statistic: Statistic
+    features: Features | None = None  # of the samples, which are compared instead
+    centred: bool = False  # whether samples are compared after the mean of the columns is taken away
+    kernel: Kernel | None = None  # whose own `pairwise` it is, where it is GIVEN
 
     @property
-    def operations_per_feature(self) -> int:
-        return {Statistic.CITY_BLOCK: 3, Statistic.CHI_SQUARE: 5}.get(self, 2)
+    def label(self) -> str:
+        if self.features is not None:
+            return "inner products of roots" if self.features.factors is None else "scaled, centred inner products"
+        return f"centred {self.statistic.value}" if self.centred else self.statistic.value

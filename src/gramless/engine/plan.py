@@ -9,9 +9,9 @@ from math import isqrt
 import torch
 
 from gramless.engine.backends import find_backend
-from gramless.engine.forms import Form, Plane, form_of, share_planes
-from gramless.engine.pair_statistics import Statistic
+from gramless.engine.forms import Form, Plane, forms_of, share_planes
 from gramless.engine.precision import Precision
+from gramless.kernels import Statistic
 from gramless.network import Network, ViewKernel
 from gramless.support.budget import FREE_SHARE, readable, row_blocks
 from gramless.support.config import current_budget, get_config
@@ -22,7 +22,6 @@ GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing b
 STREAMED_BLOCK_BYTES = 256 << 20  # from host memory: small enough that copying and computing overlap
 REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
 FEW_ROWS = 32  # in a block, under which it is cut by columns too
-COPIES = (Statistic.ROOT_PRODUCT, Statistic.SCALED_PRODUCT)  # of samples that are changed first, and kept so
 PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once for all blocks of rows
 
 
@@ -113,7 +112,7 @@ def make_plan(
     if min(n_rows, n_columns) < 0:
         raise ValueError(f"there cannot be {n_rows:,} x {n_columns:,} pairs of samples: give a number of samples.")
     inputs, layers = network.inputs, network.layers
-    forms = [form_of(entry.kernel) for entry in inputs]
+    forms = [forms_of(entry.kernel)[0] for entry in inputs]
     backend = find_backend(layers, dtype, device)
     size, width = dtype.itemsize, sum(layout.values())
     if backend is None:
@@ -121,7 +120,7 @@ def make_plan(
         steps = _reference_steps(inputs, forms, layout)
     else:
         planes, plane_of = share_planes(inputs, forms)
-        coded = precision is Precision.CODES and any(statistic is Statistic.MINIMUM for _, statistic, _ in planes)
+        coded = precision is Precision.CODES and any(plane.statistic is Statistic.MINIMUM for _, plane in planes)
         n_planes = len(planes) + 1 + coded
         evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {precision.value})"
         steps = _fused_steps(inputs, planes, plane_of, layout)
@@ -129,7 +128,7 @@ def make_plan(
         Step(f"layer of {layer.n_units} x {layer.n_inputs}, {layer.activation.name}", 2.0 * layer.weights.numel())
         for layer in layers
     )
-    copied = sum(layout[entry.view] for entry, form in zip(inputs, forms, strict=True) if form.statistic in COPIES)
+    copied = sum(layout[entry.view] for entry, form in zip(inputs, forms, strict=True) if form.statistic.features)
     per_sample = size * (2 * width + copied + 3 * len(inputs))
     projection = size * n_columns * n_components if n_components else 0
     responses = size * (n_columns if n_components else 0)
@@ -176,15 +175,18 @@ def _fused_steps(
     inputs: Sequence[ViewKernel], planes: list[Plane], plane_of: list[int], layout: Layout
 ) -> tuple[Step, ...]:
     steps = []
-    for number, (view, statistic, _) in enumerate(planes):
+    for number, (view, plane) in enumerate(planes):
         shared = [entry.kernel.name for entry, own in zip(inputs, plane_of, strict=True) if own == number]
-        what = f"{view}: {statistic.value} for {', '.join(shared)}"
-        steps.append(Step(what, float(statistic.operations_per_feature * layout[view])))
+        what = f"{view}: {plane.label} for {', '.join(shared)}"
+        steps.append(Step(what, float(plane.statistic.operations_per_feature * layout[view])))
     return tuple(steps)
 
 
 def _reference_steps(inputs: Sequence[ViewKernel], forms: Sequence[Form], layout: Layout) -> tuple[Step, ...]:
     return tuple(
-        Step(f"{entry.view}: {entry.kernel.name}", float(form.statistic.operations_per_feature * layout[entry.view]))
+        Step(
+            f"{entry.view}: {entry.kernel.name}",
+            float(form.statistic.statistic.operations_per_feature * layout[entry.view]),
+        )
         for entry, form in zip(inputs, forms, strict=True)
     )

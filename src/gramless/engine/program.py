@@ -7,8 +7,8 @@ them, for every elementary kernel q,
     v = (slope_q T[plane_q, i, j] + shift_qi + shift_qj) gain_qi gain_qj
     k_q = f_q(v) factor_qi factor_qj
 
-with f_q one of `Operation`, and then the network's layers on (k_q). A sample's part of it, three numbers per kernel, is
-`Sides`.
+with f_q one of `kernels.Operation`, and then the network's layers on (k_q). A sample's part of it, three numbers per
+kernel, is `Sides`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,6 @@ import numpy as np
 from torch import Tensor
 
 CODE_LEVELS = 255  # of an 8-bit code
-
-
-class Operation(IntEnum):
-    """f(v) of an elementary kernel."""
-
-    POWER = 0  # v^degree, degree >= 1
-    EXPONENTIAL = 1  # exp(min(v, 0))
-    ARC_COSINE_0 = 2  # of the angle whose cosine is v, clipped to [-1, 1]: 1 - angle / pi
-    ARC_COSINE_1 = 3  # (sin + (pi - angle) cos) / pi
-    ARC_COSINE_2 = 4  # (3 sin cos + (pi - angle) (1 + 2 cos^2)) / pi
-    NONPOSITIVE = 5  # min(v, 0)
 
 
 class Function(IntEnum):
@@ -47,9 +36,9 @@ class Function(IntEnum):
 class Elementary:
     """Which kernels there are, sample-independent: one entry each."""
 
-    operation: np.ndarray  # (n_kernels,) int32, an Operation
+    operation: np.ndarray  # (n_kernels,) int32, an Operation of kernels
     plane: np.ndarray  # (n_kernels,) int32, which statistic
-    degree: np.ndarray  # (n_kernels,) int32
+    exponent: np.ndarray  # (n_kernels,) float32
     slope: np.ndarray  # (n_kernels,) float32
 
     def __len__(self) -> int:

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from gramless.engine.cpu.moments import moments
-from gramless.kernels import Distance, Hellinger
+from gramless.engine.pair_statistics import PairStatistic
+from gramless.kernels import Features, Statistic
 
-Embedding = Distance | Hellinger
-"""Kernels that are functions of the inner products of features of their own."""
-
-EMBEDDED_AT_ONCE = 1_024  # rows
+ROWS_AT_ONCE = 1_024  # in float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class SampleBlock:
     squares: Tensor  # |x|^2
     extremes: Tensor  # the smallest and the largest value of all: (2,)
     centre: Tensor
-    _features: dict[Embedding, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    _features: dict[Features, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     @cached_property
     def centred(self) -> Tensor:
@@ -36,28 +34,44 @@ class SampleBlock:
     def centred_squares(self) -> Tensor:
         return self.centred.square().sum(1)
 
-    def features(self, kernel: Embedding) -> tuple[Tensor, Tensor]:
-        """The samples as this kernel compares them, a (n, d), and |a|^2."""
-        if kernel not in self._features:
-            a = self._embedded(kernel)
-            self._features[kernel] = a, a.square().sum(1)
-        return self._features[kernel]
+    def features(self, features: Features) -> tuple[Tensor, Tensor]:
+        """a (n, d) that the samples are turned into, and |a|^2."""
+        if features not in self._features:
+            a = self._turned_into(features)
+            self._features[features] = a, a.square().sum(1)
+        return self._features[features]
 
-    def _embedded(self, kernel: Embedding) -> Tensor:
+    def _turned_into(self, features: Features) -> Tensor:
         """In float64, some rows at a time: roots and unit rows may differ by little beside their size."""
-        return torch.cat([kernel.features(rows.double()).to(self.x.dtype) for rows in self.x.split(EMBEDDED_AT_ONCE)])
+        return torch.cat([features(rows.double()).to(self.x.dtype) for rows in self.x.split(ROWS_AT_ONCE)])
+
+    def operand(self, statistic: PairStatistic) -> Tensor:
+        """The rows whose inner products a statistic is: (n, d)."""
+        if statistic.features is not None:
+            return self.features(statistic.features)[0]
+        return self.centred if statistic.centred else self.x
+
+    def own(self, statistic: PairStatistic) -> Tensor:
+        """The statistic of each sample with itself: (n,)."""
+        if statistic.statistic is Statistic.MINIMUM:
+            return self.sums
+        if statistic.statistic is not Statistic.INNER_PRODUCT:
+            return self.full(0.0)
+        if statistic.features is not None:
+            return self.features(statistic.features)[1]
+        return self.centred_squares if statistic.centred else self.squares
 
     def full(self, value: float) -> Tensor:
         return self.x.new_full((len(self.x),), value)
 
     def part(self, rows: slice) -> SampleBlock:
         """Some of the rows, and what is known of them."""
-        known = {kernel: (a[rows], squares[rows]) for kernel, (a, squares) in self._features.items()}
+        known = {features: (a[rows], squares[rows]) for features, (a, squares) in self._features.items()}
         return SampleBlock(self.x[rows], self.sums[rows], self.squares[rows], self.extremes, self.centre, known)
 
     def detached(self) -> SampleBlock:
         """The same numbers as constants."""
-        known = {kernel: (a.detach(), squares.detach()) for kernel, (a, squares) in self._features.items()}
+        known = {features: (a.detach(), squares.detach()) for features, (a, squares) in self._features.items()}
         parts = (self.x.detach(), self.sums.detach(), self.squares.detach(), self.extremes.detach())
         return SampleBlock(*parts, self.centre, known)
 
@@ -74,10 +88,10 @@ class RootedBlock(SampleBlock):
         x = roots.pow(round(1 / power)) if power < 1 else roots
         return cls(x, x.sum(1), x.square().sum(1), x.detach().min(), centre, roots=roots, power=power)
 
-    def _embedded(self, kernel: Embedding) -> Tensor:
-        """From the roots that the kernel takes: a whole power of u."""
-        exponent = round(1 / (self.power * kernel.root))
-        return kernel.features_of_roots(self.roots if exponent == 1 else self.roots.pow(exponent))
+    def _turned_into(self, features: Features) -> Tensor:
+        """From the roots that are asked for: a whole power of u."""
+        exponent = round(1 / (self.power * features.root))
+        return features.of_roots(self.roots if exponent == 1 else self.roots.pow(exponent))
 
 
 def sample_block(x: Tensor, centre: Tensor) -> SampleBlock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Protocol
 
@@ -10,11 +9,11 @@ import torch
 from torch import Tensor
 
 from gramless.engine.featurewise import FEATUREWISE
-from gramless.engine.pair_statistics import Statistic
+from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.precision import Precision, products_on_gpu
 from gramless.engine.program import CODE_LEVELS
 from gramless.engine.samples import SampleBlock
-from gramless.kernels import Distance, Hellinger, Kernel
+from gramless.kernels import Statistic
 
 
 class StatisticColumns(Protocol):
@@ -23,10 +22,10 @@ class StatisticColumns(Protocol):
 
 
 class InnerProducts:
-    """<x, z> of samples as `rows_of` gives them: one matrix product."""
+    """<x, z> of samples, or of what they are turned into: one matrix product."""
 
-    def __init__(self, columns: SampleBlock, rows_of: Callable[[SampleBlock], Tensor], precision: Precision) -> None:
-        self._rows_of, self._precision = rows_of, precision
+    def __init__(self, columns: SampleBlock, statistic: PairStatistic, precision: Precision) -> None:
+        self._statistic, self._precision = statistic, precision
         self._transposed = self._operand(columns).T
 
     def fill(self, plane: Tensor, rows: SampleBlock) -> None:
@@ -38,7 +37,7 @@ class InnerProducts:
             torch.mm(x, self._transposed, out=plane)
 
     def _operand(self, block: SampleBlock) -> Tensor:
-        x = self._rows_of(block)
+        x = block.operand(self._statistic)
         return x.bfloat16() if self._precision is Precision.BF16 else x
 
 
@@ -70,23 +69,11 @@ class CodedMinima:
         torch.mul(sums, self._step, out=plane)
 
 
-def operand(statistic: Statistic, owner: Kernel | None) -> Callable[[SampleBlock], Tensor] | None:
-    """The rows whose inner products a statistic is; None where it is no matrix product."""
-    if isinstance(owner, Distance | Hellinger):
-        return lambda block: block.features(owner)[0]
-    return {
-        Statistic.INNER_PRODUCT: lambda block: block.x,
-        Statistic.CENTRED_PRODUCT: lambda block: block.centred,
-    }.get(statistic)
-
-
 def prepare_columns(
-    statistic: Statistic, owner: Kernel | None, columns: SampleBlock, backend: Any, precision: Precision
+    statistic: PairStatistic, columns: SampleBlock, backend: Any, precision: Precision
 ) -> StatisticColumns:
-    """`owner` is the kernel whose own statistic it is, None where all kernels of a view share it."""
-    rows_of = operand(statistic, owner)
-    if rows_of is not None:
-        return InnerProducts(columns, rows_of, precision)
-    if statistic is Statistic.MINIMUM and precision is Precision.CODES:
+    if statistic.statistic is Statistic.INNER_PRODUCT:
+        return InnerProducts(columns, statistic, precision)
+    if statistic.statistic is Statistic.MINIMUM and precision is Precision.CODES:
         return CodedMinima(columns, backend)
-    return FeaturewiseColumns(getattr(backend, FEATUREWISE[statistic].sums), columns)
+    return FeaturewiseColumns(getattr(backend, FEATUREWISE[statistic.statistic].sums), columns)

@@ -1,44 +1,32 @@
-"""Elementary kernels: one file, one kernel. A new kernel is one file, one line here, one oracle in the tests."""
+"""Elementary kernels: one file, one kernel. A new kernel is its file, one line here, and one oracle in the tests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from gramless.kernels.arc_cosine import ArcCosine
-from gramless.kernels.base import Domain, Kernel
-from gramless.kernels.chi_square import ChiSquare
-from gramless.kernels.custom import Custom
-from gramless.kernels.distance import Distance
-from gramless.kernels.gaussian import Gaussian
-from gramless.kernels.hellinger import Hellinger
-from gramless.kernels.intersection import Intersection
-from gramless.kernels.laplacian import Laplacian
-from gramless.kernels.linear import Linear
-from gramless.kernels.polynomial import Polynomial
-from gramless.kernels.precomputed import Precomputed
+from gramless.kernels.arc_cosine import ArcCosine as ArcCosine
+from gramless.kernels.base import KERNELS as KERNELS
+from gramless.kernels.base import NAMED as NAMED
+from gramless.kernels.base import Domain as Domain
+from gramless.kernels.base import Kernel as Kernel
+from gramless.kernels.chi_square import ChiSquare as ChiSquare
+from gramless.kernels.custom import Custom as Custom
+from gramless.kernels.distance import Distance as Distance
+from gramless.kernels.features import Features as Features
+from gramless.kernels.formula import Formula as Formula
+from gramless.kernels.gaussian import Gaussian as Gaussian
+from gramless.kernels.hellinger import Hellinger as Hellinger
+from gramless.kernels.intersection import Intersection as Intersection
+from gramless.kernels.laplacian import Laplacian as Laplacian
+from gramless.kernels.linear import Linear as Linear
+from gramless.kernels.operations import Operation as Operation
+from gramless.kernels.polynomial import Polynomial as Polynomial
+from gramless.kernels.precomputed import Precomputed as Precomputed
+from gramless.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
+from gramless.kernels.statistics import Statistic as Statistic
 
 KernelSpec = str | Kernel | Callable
-
-NAMED: dict[str, Kernel] = {
-    "linear": Linear(),
-    "poly2": Polynomial(degree=2),
-    "poly3": Polynomial(degree=3),
-    "gaussian": Gaussian(),
-    "laplacian": Laplacian(),
-    "intersection": Intersection(),
-    "chi2": ChiSquare(),
-    "hellinger": Hellinger(),
-    "hellinger4": Hellinger(root=4),
-    "distance": Distance(),
-    "cosine-distance": Distance("rows"),
-    "hellinger-distance": Distance("rows", root=2),
-    "hellinger4-distance": Distance("rows", root=4),
-    "arccos0": ArcCosine(order=0),
-    "arccos1": ArcCosine(order=1),
-    "arccos2": ArcCosine(order=2),
-}
-"""Kernels that can be asked for by name."""
 
 
 def make_kernel(spec: KernelSpec, *, normalize: bool) -> Kernel:
@@ -58,23 +46,3 @@ def make_kernel(spec: KernelSpec, *, normalize: bool) -> Kernel:
     if callable(spec):
         return Custom(spec, normalize=normalize)
     raise TypeError(f"a kernel is a name, a Kernel or a function of two arrays, not {type(spec).__name__}.")
-
-
-__all__ = [
-    "NAMED",
-    "ArcCosine",
-    "ChiSquare",
-    "Custom",
-    "Distance",
-    "Domain",
-    "Gaussian",
-    "Hellinger",
-    "Intersection",
-    "Kernel",
-    "KernelSpec",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "Precomputed",
-    "make_kernel",
-]

@@ -1,17 +1,20 @@
-"""What every elementary kernel is: parameters plus one formula, its diagonal and its domain."""
+"""What every elementary kernel is: parameters, a formula, a domain; and the table of all of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import sqrt
-from typing import ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from gramless.errors import DataError
+from gramless.kernels.formula import Formula
+from gramless.kernels.statistics import own_statistic, pair_statistic
 from gramless.support.constraints import Constraints, check_parameters
 
 
@@ -36,8 +39,9 @@ class Kernel(ABC):
     """An elementary kernel k(x, z) on the rows of one view: an immutable value.
 
     Equal by their parameters, or, where these are functions or arrays, only to themselves (`eq=False`).
-    A subclass holds its parameters and writes the formula of `_values` and `_self_values` on tensors.
-    With `normalize=True` the kernel is k(x, z) / sqrt(k(x, x) k(z, z)), and 0 where a sample has k(x, x) = 0.
+    A subclass holds its parameters and says its formula in `declare`; values in any type, fused evaluators, gradients
+    and ONNX nodes follow from it. With `normalize=True` the kernel is k(x, z) / sqrt(k(x, x) k(z, z)), and 0 where a
+    sample has k(x, x) = 0.
     """
 
     normalize: bool = field(default=False, kw_only=True)
@@ -54,12 +58,12 @@ class Kernel(ABC):
         check_parameters(self)
 
     @abstractmethod
-    def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        """k(x_i, z_j) for x (n, d) and z (m, d): (n, m)."""
+    def declare(self) -> Formula:
+        """The kernel before it is normalised."""
 
-    @abstractmethod
-    def _self_values(self, x: Tensor) -> Tensor:
-        """k(x_i, x_i): (n,)."""
+    @cached_property
+    def formula(self) -> Formula:
+        return self.declare().normalised() if self.normalize else self.declare()
 
     def fit(self, x: Tensor, generator: torch.Generator) -> Self:
         """The same kernel with every parameter that depends on data settled."""
@@ -67,7 +71,7 @@ class Kernel(ABC):
 
     def largest(self, width: int, dtype: torch.dtype) -> float:
         """Features of so many columns up to this absolute value neither overflow in the formula, nor before it ends."""
-        return sqrt(torch.finfo(dtype).max / (4 * width))  # of inner products and squared distances
+        return self.formula.largest(width, dtype)
 
     def check(self, x: Tensor) -> None:
         """Refuse samples that the kernel is not defined for, or whose values would not be numbers."""
@@ -87,20 +91,61 @@ class Kernel(ABC):
             )
 
     def pairwise(self, x: Tensor, z: Tensor) -> Tensor:
+        """k(x_i, z_j) of x (n, d) and z (m, d), in their type: (n, m)."""
         self.check(x)
         self.check(z)
-        values = self._values(x, z)  # (n, m)
-        if self.normalize:
-            values = values * inverse_root(self._self_values(x))[:, None]
-            values *= inverse_root(self._self_values(z))
-        return values
+        if x.dtype == torch.float32 and self.formula.is_coarse(x, z):
+            limits = torch.finfo(x.dtype)
+            return self._values(x.double(), z.double()).clamp_(limits.min, limits.max).to(x.dtype)
+        return self._values(x, z)
 
     def diagonal(self, x: Tensor) -> Tensor:
+        """k(x_i, x_i): (n,)."""
         self.check(x)
-        values = self._self_values(x)  # (n,)
-        return values * inverse_root(values).square() if self.normalize else values
+        return self.formula.diagonal(self._own(x))
+
+    def plain_diagonal(self, x: Tensor) -> Tensor:
+        """k(x_i, x_i) before the kernel is normalised, of samples that are known to be fine: (n,)."""
+        return self.declare().diagonal(self._own(x))
+
+    def _values(self, x: Tensor, z: Tensor) -> Tensor:
+        formula = self.formula
+        own = (self._own(x), self._own(z)) if formula.asks_for_own else (None, None)
+        return formula.values(self._statistics(x, z), *own)
+
+    def _own(self, x: Tensor) -> Tensor:
+        return self.formula.own(self._own_statistics(x))
+
+    def _statistics(self, x: Tensor, z: Tensor) -> Tensor:
+        """T of the formula: (n, m)."""
+        features = self.formula.features
+        if features is not None:
+            x, z = features.checked(x), features.checked(z)
+        return pair_statistic(self.formula.statistic, x, z)
+
+    def _own_statistics(self, x: Tensor) -> Tensor:
+        """T of each sample with itself: (n,)."""
+        features = self.formula.features
+        return own_statistic(self.formula.statistic, x if features is None else features(x))
 
 
-def inverse_root(values: Tensor) -> Tensor:
-    """values^(-1/2), and 0 where a value is 0 (a sample without any content is similar to nothing)."""
-    return torch.where(values > 0, values, torch.inf).rsqrt()
+KERNELS: list[type[Kernel]] = []
+"""Every class of kernels, which files may name."""
+NAMED: dict[str, Kernel] = {}
+"""Kernels that can be asked for by name."""
+
+AnyKernel = TypeVar("AnyKernel", bound=Kernel)
+
+
+def registered(
+    *names: str, variants: Mapping[str, Mapping[str, Any]] | None = None
+) -> Callable[[type[AnyKernel]], type[AnyKernel]]:
+    """Enter a class into the table of kernels: names of it as it is, and of variants with other parameters."""
+
+    def enter(cls: type[AnyKernel]) -> type[AnyKernel]:
+        KERNELS.append(cls)
+        NAMED.update({name: cls() for name in names})
+        NAMED.update({name: cls(**parameters) for name, parameters in (variants or {}).items()})
+        return cls
+
+    return enter

@@ -11,11 +11,14 @@ import torch
 from torch import Tensor
 
 from gramless.errors import DataError
-from gramless.kernels.base import Kernel
+from gramless.kernels.base import Kernel, registered
+from gramless.kernels.formula import Formula
+from gramless.kernels.statistics import Statistic
 
 DIAGONAL_BLOCK = 64
 
 
+@registered()
 @dataclass(frozen=True, eq=False)
 class Custom(Kernel):
     """`function(X, Z)` of two NumPy arrays, (n, d) and (m, d), gives the (n, m) kernel values.
@@ -33,17 +36,17 @@ class Custom(Kernel):
         "diagonal_function": [callable, None],
     }
 
-    def largest(self, width: int, dtype: torch.dtype) -> float:
-        return torch.finfo(dtype).max
+    def declare(self) -> Formula:
+        return Formula(Statistic.GIVEN)
 
-    def _values(self, x: Tensor, z: Tensor) -> Tensor:
+    def _statistics(self, x: Tensor, z: Tensor) -> Tensor:
         return self._returned(self.function(x.cpu().numpy(), z.cpu().numpy()), x, (len(x), len(z)))
 
-    def _self_values(self, x: Tensor) -> Tensor:
+    def _own_statistics(self, x: Tensor) -> Tensor:
         if self.diagonal_function is not None:
             return self._returned(self.diagonal_function(x.cpu().numpy()), x, (len(x),))
         blocks = x.split(DIAGONAL_BLOCK)
-        return torch.cat([self._values(block, block).diagonal() for block in blocks])
+        return torch.cat([self._statistics(block, block).diagonal() for block in blocks])
 
     def _returned(self, returned: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         """What the function returned, as finite numbers of that shape."""

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from gramless.errors import DataError
-from gramless.kernels.base import Domain, Kernel, inverse_root
-from gramless.kernels.gaussian import squared_distance
-from gramless.kernels.hellinger import check_root, take_root
+from gramless.kernels.base import Domain, Kernel, registered
+from gramless.kernels.features import Features, check_root
+from gramless.kernels.formula import Formula
+from gramless.kernels.operations import Operation
+from gramless.kernels.statistics import Statistic
 
 CONSTANT = 1e-13  # of a column's largest number: a smaller spread is rounding
-FARTHEST = 1e150  # from the centre, in roots of m: its square is still a number
 
 Scaling = Literal["columns", "rows", "none"]
 
@@ -34,6 +35,14 @@ NAMES = {
 """By scaling and root."""
 
 
+@registered(
+    "distance",
+    variants={
+        "cosine-distance": {"scaling": "rows"},
+        "hellinger-distance": {"scaling": "rows", "root": 2},
+        "hellinger4-distance": {"scaling": "rows", "root": 4},
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Distance(Kernel):
     """The negative squared distance, over its mean between different samples: 0 to itself, -1 on average.
@@ -43,8 +52,8 @@ class Distance(Kernel):
     samples as they are. With `root` of 2 or 4, of the square or fourth roots of non-negative features: on rows that is
     the Hellinger distance of histograms.
 
-    k(x, z) = -|a - b|^2 with a = factors (t(x) - centre) and b likewise, t the roots and the scaling of rows; m is in
-    the factors. Samples that all coincide have m = 1.
+    k(x, z) = -|a - b|^2 with a and b the `Features` of x and z; m is in the factors.
+    Samples that all coincide have m = 1.
 
     A Gaussian is the exponential of this kernel; here the width of each is a weight, which learning finds.
     """
@@ -89,7 +98,7 @@ class Distance(Kernel):
         if self.centre is not None:
             return self
         self.check(x)
-        compared = self._compared(take_root(x.double(), self.root))
+        compared = Features(self.root, self.scaling == "rows")(x.double())
         size = compared.abs().amax(0).clamp_min(torch.finfo(torch.float64).tiny)
         unit = compared / size  # so that no square overflows
         centre = unit.mean(0)
@@ -107,38 +116,11 @@ class Distance(Kernel):
     def largest(self, width: int, dtype: torch.dtype) -> float:
         return torch.finfo(dtype).max  # what lies too far out is found where distances are taken
 
-    def features(self, x: Tensor) -> Tensor:
-        """a, so that k(x, z) = -|a - b|^2: (n, d)."""
-        return self.features_of_roots(take_root(x, self.root))
-
-    def features_of_roots(self, roots: Tensor) -> Tensor:
-        """The same from x^(1 / root)."""
+    def declare(self) -> Formula:
         if self.centre is None:
             raise RuntimeError("the distance kernel is scaled by the data: call kernel.fit(x, generator) first.")
-        if roots.shape[1] != len(self.centre):
-            raise DataError(f"the distance kernel was fitted on {len(self.centre)} features, got {roots.shape[1]}.")
-        return (self._compared(roots) - self.centre.to(roots)).mul_(self.factors.to(roots))
-
-    def _compared(self, roots: Tensor) -> Tensor:
-        if self.scaling != "rows":
-            return roots
-        largest = roots.detach().abs().amax(1, keepdim=True)
-        roots = roots / torch.where(largest > 0, largest, 1.0)  # so that no square overflows
-        return roots * inverse_root(roots.square().sum(1))[:, None]
-
-    def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        """In float64: differences of large numbers, where samples lie far out."""
-        a, b = self.features(x.double()), self.features(z.double())
-        for scaled in (a, b):
-            if not scaled.abs().max() <= FARTHEST:
-                raise DataError(
-                    f"samples lie {scaled.abs().max().item():.3g} times the mean distance from the fitted ones, whose "
-                    "squares are no numbers any more: look for a column with wrong units, or fit on such samples too."
-                )
-        return squared_distance(a, b, 0.0).neg_().clamp_min_(torch.finfo(x.dtype).min).to(x.dtype)
-
-    def _self_values(self, x: Tensor) -> Tensor:
-        return x.new_zeros(len(x))
+        features = Features(self.root, self.scaling == "rows", self.centre, self.factors)
+        return Formula(Statistic.SQUARED_DISTANCE, Operation.NONPOSITIVE, slope=-1.0, features=features)
 
 
 def _column_numbers(given: Any) -> Tensor:

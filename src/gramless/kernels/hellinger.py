@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+from gramless.kernels.base import Domain, Kernel, registered
+from gramless.kernels.features import check_root, roots
+from gramless.kernels.formula import Formula
+from gramless.kernels.statistics import Statistic
 
-from gramless.kernels.base import Domain, Kernel
 
-
+@registered("hellinger", variants={"hellinger4": {"root": 4}})
 @dataclass(frozen=True)
 class Hellinger(Kernel):
     """The Bhattacharyya coefficient of histograms: the inner product of their square roots.
@@ -26,33 +27,5 @@ class Hellinger(Kernel):
     def name(self) -> str:  # type: ignore[override]
         return "hellinger" if self.root == 2 else "hellinger4"
 
-    def largest(self, width: int, dtype: torch.dtype) -> float:
-        return torch.finfo(dtype).max / width
-
-    def features(self, x: Tensor) -> Tensor:
-        """x^(1 / root), so that k(x, z) = <features(x), features(z)>: (n, d)."""
-        return take_root(x, self.root)
-
-    def features_of_roots(self, roots: Tensor) -> Tensor:
-        """The same from x^(1 / root)."""
-        return roots
-
-    def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        return self.features(x) @ self.features(z).T
-
-    def _self_values(self, x: Tensor) -> Tensor:
-        return x.sum(1) if self.root == 2 else self.features(x).square().sum(1)
-
-
-def check_root(root: int, smallest: int) -> None:
-    if root not in (1, 2, 4) or root < smallest:
-        raise ValueError(
-            f"root={root!r}: give {'1, 2 or 4' if smallest == 1 else '2 or 4'}, for which roots are exact."
-        )
-
-
-def take_root(x: Tensor, root: int) -> Tensor:
-    """x^(1 / root) by square roots of square roots."""
-    for _ in range(root.bit_length() - 1):
-        x = x.sqrt()
-    return x
+    def declare(self) -> Formula:
+        return Formula(Statistic.INNER_PRODUCT, features=roots(self.root))

@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 
-from torch import Tensor
+from gramless.kernels.base import Kernel, registered
+from gramless.kernels.formula import Formula
+from gramless.kernels.statistics import Statistic
 
-from gramless.kernels.base import Kernel
 
-
+@registered("linear")
 @dataclass(frozen=True)
 class Linear(Kernel):
     """The inner product."""
 
     name = "linear"
 
-    def _values(self, x: Tensor, z: Tensor) -> Tensor:
-        return x @ z.T
-
-    def _self_values(self, x: Tensor) -> Tensor:
-        return x.square().sum(1)
+    def declare(self) -> Formula:
+        return Formula(Statistic.INNER_PRODUCT)

@@ -9,13 +9,16 @@ import torch
 from torch import Tensor
 
 from gramless.errors import DataError
-from gramless.kernels.base import Domain, Kernel
+from gramless.kernels.base import Domain, Kernel, registered
+from gramless.kernels.formula import Formula
+from gramless.kernels.statistics import Statistic
 from gramless.support.checks import check_array
 from gramless.views.arrays import as_block, dense
 
 ROWS = 256  # looked at at once: a large matrix leaves no room for others of its size
 
 
+@registered()
 @dataclass(frozen=True, eq=False)
 class Precomputed(Kernel):
     """`gram[i, j]` is the kernel between samples i and j of everything there is, training and test alike.
@@ -47,14 +50,14 @@ class Precomputed(Kernel):
             raise DataError("the precomputed kernel is not symmetric: gram[i, j] must equal gram[j, i].")
         object.__setattr__(self, "gram", gram)
 
-    def largest(self, width: int, dtype: torch.dtype) -> float:
-        return torch.finfo(dtype).max
+    def declare(self) -> Formula:
+        return Formula(Statistic.GIVEN)
 
-    def _values(self, x: Tensor, z: Tensor) -> Tensor:
+    def _statistics(self, x: Tensor, z: Tensor) -> Tensor:
         rows, columns = self._numbers(x), self._numbers(z)
         return self.gram.to(x.device)[rows][:, columns].to(x.dtype)
 
-    def _self_values(self, x: Tensor) -> Tensor:
+    def _own_statistics(self, x: Tensor) -> Tensor:
         return self.gram.to(x.device).diagonal()[self._numbers(x)].to(x.dtype)
 
     def _numbers(self, x: Tensor) -> Tensor:
@@ -67,6 +70,6 @@ class Precomputed(Kernel):
         if (numbers != x[:, 0]).any() or numbers.min() < 0 or numbers.max() >= len(self.gram):
             raise DataError(
                 f"sample numbers must be whole and in 0 ... {len(self.gram) - 1} (the size of the precomputed "
-                f"kernel); {x.min().item():g} ... {x.max().item():g} came."
+                f"kernel), got {x.min().item():g} ... {x.max().item():g}."
             )
         return numbers

@@ -1,15 +1,17 @@
-"""The width of a distance kernel: a number, or read off the data."""
+"""Kernels that decay with a distance, and the width of that decay: a number, or read off the data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
 
-from gramless.support.constraints import Constraints, Interval, StrOptions, whole
+from gramless.kernels.base import Kernel
+from gramless.kernels.statistics import FARTHEST_APART, Statistic, distance
+from gramless.support.constraints import Interval, StrOptions, whole
 
 Scale = float | Literal["mean", "neighbours"]
 
@@ -17,57 +19,63 @@ ENOUGH = {"mean": (250, 1_000), "neighbours": (1_000, 5_000)}
 """Samples that are asked for their distances, and samples that those are to. A mean settles soon, to about 1 %; who the
 nearest are depends on how many there are."""
 
-SMALLEST, LARGEST = 1e-150, 1e150  # whose squares are numbers
-SCALE_CONSTRAINTS: Constraints = {
-    "scale": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"mean", "neighbours"})],
-    "n_neighbours": [whole(1)],
-}
+SMALLEST, LARGEST = 1 / FARTHEST_APART, FARTHEST_APART
+
+
+@dataclass(frozen=True)
+class ScaledKernel(Kernel):
+    """A function of a distance over its scale: a number, the mean distance, or that to the nearest neighbours."""
+
+    scale: Scale = "mean"
+    n_neighbours: int = 10
+
+    _parameter_constraints = Kernel._parameter_constraints | {
+        "scale": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"mean", "neighbours"})],
+        "n_neighbours": [whole(1)],
+    }
+
+    @property
+    def width(self) -> float:
+        """The scale of a fitted kernel."""
+        if isinstance(self.scale, str):
+            raise RuntimeError(f"the scale {self.scale!r} is read off the data: call kernel.fit(x, generator) first.")
+        return self.scale
+
+    def largest(self, width: int, dtype: torch.dtype) -> float:
+        return self._with_any_scale.formula.largest(width, dtype)
+
+    def fit(self, x: Tensor, generator: torch.Generator) -> Self:
+        self.check(x)
+        if not isinstance(self.scale, str):
+            return self
+        statistic = self._with_any_scale.formula.statistic
+        return replace(self, scale=settle_scale(self.scale, self.n_neighbours, statistic, x, generator))
+
+    @property
+    def _with_any_scale(self) -> Self:
+        """For what does not depend on it."""
+        return replace(self, scale=1.0) if isinstance(self.scale, str) else self
 
 
 def settle_scale(
-    scale: Scale,
-    n_neighbours: int,
-    distance: Callable[[Tensor, Tensor], Tensor],
-    x: Tensor,
-    generator: torch.Generator,
+    rule: Literal["mean", "neighbours"], n_neighbours: int, statistic: Statistic, x: Tensor, generator: torch.Generator
 ) -> float:
     """Mean distance to the k nearest other samples ("neighbours"), or to all other samples ("mean").
 
     Estimated from ENOUGH samples, drawn with the generator. Samples that all coincide have no width; any is right for
     them, and 1 is returned.
     """
-    if not isinstance(scale, str):
-        return scale
     order = torch.randperm(len(x), generator=generator)
-    max_queries, max_references = ENOUGH[scale]
+    max_queries, max_references = ENOUGH[rule]
     references = x[order[:max_references].to(x.device)]
     n_queries = min(len(x), max_queries)
-    distances = distance(references[:n_queries], references)  # (q, r); query i is reference i
+    distances = distance(statistic, references[:n_queries], references)  # (q, r); query i is reference i
     distances.fill_diagonal_(torch.inf)
     if len(references) < 2:
         return 1.0
-    if scale == "neighbours":
+    if rule == "neighbours":
         k = min(n_neighbours, len(references) - 1)
         settled = distances.topk(k, dim=1, largest=False).values.double().mean()
     else:
         settled = distances[distances.isfinite()].double().mean()
     return settled.item() if settled >= SMALLEST else 1.0
-
-
-def decay(distance: Callable[[Tensor, Tensor], Tensor], x: Tensor, z: Tensor, scale: float) -> Tensor:
-    """exp(-distance / scale): (n, m); in float64 where float32 does not hold the scale or its inverse."""
-    if x.dtype == torch.float32 and not fits_float32(scale):
-        return decay(distance, x.double(), z.double(), scale).float()
-    return distance(x, z).mul_(-1.0 / scale).exp_()
-
-
-def fits_float32(scale: float) -> bool:
-    """Whether float32 holds a scale, its square and their inverses."""
-    return 1e-18 < scale < 1e18
-
-
-def refuse_unsettled(scale: Scale) -> float:
-    """The number that a fitted kernel holds."""
-    if isinstance(scale, str):
-        raise RuntimeError(f"the scale {scale!r} is read off the data: call kernel.fit(x, generator) first.")
-    return scale

@@ -17,19 +17,7 @@ from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMap
 from gramless.estimators.fitted import FittedOnViews, fitted_attributes
 from gramless.heads import Calibration, FitSummary, Head, Labels, OnlineHead, Threshold, TopGains, TopK
 from gramless.heads.operating_points import OperatingPoint
-from gramless.kernels import (
-    ArcCosine,
-    ChiSquare,
-    Custom,
-    Distance,
-    Gaussian,
-    Hellinger,
-    Intersection,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-)
+from gramless.kernels import KERNELS
 from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
 from gramless.maps import CollapsedMap, LayeredMap, sublayers
 from gramless.maps.explicit import eigen, exact, fourier, spectrum, unary
@@ -42,11 +30,9 @@ ESTIMATORS: dict[str, type] = {
     for cls in (DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork, FrozenEstimator)
 }
 
-VALUES: dict[str, type] = {
+VALUES: dict[str, type] = {cls.__name__: cls for cls in KERNELS} | {
     cls.__name__: cls
     for cls in (
-        *(ArcCosine, ChiSquare, Custom, Distance, Gaussian, Hellinger, Intersection, Laplacian, Linear),
-        *(Polynomial, Precomputed),
         *(activations.Tanh, activations.Sinh, activations.Exp, activations.Identity),
         *(activations.Power, activations.CustomActivation),
         *(DeepKernel, ViewKernel, Layer),

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from gramless.engine import cpu, program
+from gramless.kernels import operations
 from gramless.support import progress
 
 CALL = """
@@ -29,27 +30,29 @@ def hits(root: Path) -> int:
 
 
 def test_code_is_kept_until_any_source_of_it_changes(tmp_path):
-    package = tmp_path / "gramless" / "engine"
-    shutil.copytree(Path(cpu.__file__).parent, package / "cpu", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(program.__file__, package)
-    shutil.copy(progress.__file__, package.parent)
-    for folder in (package, package.parent):
+    package = tmp_path / "gramless"
+    folders = {package / "engine": program, package / "kernels": operations, package / "support": progress}
+    for folder, module in folders.items():
+        folder.mkdir(parents=True)
+        shutil.copy(module.__file__, folder)
         (folder / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    shutil.copytree(Path(cpu.__file__).parent, package / "engine/cpu", ignore=shutil.ignore_patterns("__pycache__"))
     assert hits(tmp_path) == 0
     assert hits(tmp_path) == 1
-    for changed in (package / "cpu" / "vectors.py", package / "program.py"):
-        with changed.open("a") as source:
+    for changed in ("engine/cpu/vectors.py", "engine/program.py", "kernels/operations.py"):
+        with (package / changed).open("a") as source:
             source.write("# changed\n")
         assert hits(tmp_path) == 0
 
 
 def test_what_is_compiled_takes_from_no_other_sources():
-    """Its own folder and engine/program.py are in the key; a bar of progress is not compiled."""
+    """Its own folder, engine/program.py and kernels/operations.py are in the key; a bar of progress is not compiled."""
     taken = set()
     for file in Path(cpu.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module.startswith("gramless"):
                 names = {f"{node.module}.{name.name}" for name in node.names}
-                taken |= names if node.module == "gramless.engine" else {node.module}
+                taken |= names if node.module in ("gramless.engine", "gramless.kernels") else {node.module}
     outside = {module for module in taken if not module.startswith("gramless.engine.cpu")}
-    assert outside == {"gramless.engine.program", "gramless.support.progress"}
+    assert outside == {"gramless.engine.program", "gramless.kernels.operations", "gramless.support.progress"}

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.engine import cpu
-from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.kernels import Operation
 
 F32 = np.float32
 COEFFICIENTS = (0.5, -1.25, 0.25, 0.125)
@@ -23,13 +24,15 @@ def function_of(function, t):
     ](t)
 
 
-def operation_of(operation, degree, v):
+def operation_of(operation, exponent, v):
     if operation == Operation.POWER:
-        return v**degree
+        return v**exponent
     if operation == Operation.EXPONENTIAL:
         return np.exp(np.minimum(v, 0))
     if operation == Operation.NONPOSITIVE:
         return np.minimum(v, 0)
+    if operation == Operation.INVERSE_POWER:
+        return np.exp(-float(exponent) * np.log1p(np.maximum(v, 0)))
     cos = np.clip(v, -1, 1)
     angle, sin = np.arccos(cos), np.sqrt(1 - cos**2)
     return {
@@ -43,7 +46,7 @@ def random_kernels(rng, n_kernels, n_planes, n, m):
     elementary = Elementary(
         rng.integers(0, len(Operation), n_kernels).astype(np.int32),
         rng.integers(0, n_planes, n_kernels).astype(np.int32),
-        rng.integers(1, 5, n_kernels).astype(np.int32),
+        rng.integers(1, 5, n_kernels).astype(F32),
         rng.uniform(-0.6, 0.6, n_kernels).astype(F32),
     )
     rows, columns = (
@@ -72,7 +75,7 @@ def expected_kernels(planes, elementary, rows, columns):
         )
         v = float(elementary.slope[q]) * planes[elementary.plane[q]].astype(np.float64)
         v = (v + shift[:, None] + other_shift) * gain[:, None] * other_gain
-        f = operation_of(elementary.operation[q], elementary.degree[q], v)
+        f = operation_of(elementary.operation[q], elementary.exponent[q], v)
         values.append(f * factor[:, None] * other_factor)
     return np.stack(values)
 
@@ -155,11 +158,13 @@ def test_functions_end_where_float32_does():
     assert 0 < through(Function.EXP, np.array([-95.0], F32))[0] < 1e-40
 
 
-def kernel_of(operation, t, degree=1):
+def kernel_of(operation, t, exponent=1):
     """The elementary kernel that is nothing but this operation."""
     one = Sides(torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     many = Sides(torch.zeros(1, len(t)), torch.ones(1, len(t)), torch.ones(1, len(t)))
-    elementary = Elementary(*(np.array([k], np.int32) for k in (operation, 0, degree)), np.ones(1, F32))
+    elementary = Elementary(
+        *(np.array([k], np.int32) for k in (operation, 0)), np.array([exponent], F32), np.ones(1, F32)
+    )
     out = np.empty((1, 1, len(t)), F32)
     cpu.elementary_values(t[None, None], elementary, one, many, out)
     return out[0, 0]
@@ -184,6 +189,15 @@ def test_powers(degree, rng):
     np.testing.assert_allclose(kernel_of(Operation.POWER, t, degree), t.astype(np.float64) ** degree, rtol=2e-6)
 
 
+@pytest.mark.parametrize("exponent", [1e-6, 0.3, 1.0, 2.5, 100.0, 1e6])
+def test_inverse_powers_are_accurate_from_tiny_numbers_to_the_last(exponent):
+    t = np.concatenate([[-np.inf, -1.0, -0.0], np.geomspace(1e-45, 3e38, 50_001)]).astype(F32)
+    logarithm = float(F32(exponent)) * np.log1p(np.maximum(t, 0.0, dtype=float))
+    exact = np.exp(-logarithm)
+    allowed = (2e-6 + 2.0**-22 * logarithm) * exact + 1e-44  # what the exponent of an exponential is off by
+    assert (np.abs(kernel_of(Operation.INVERSE_POWER, t, exponent) - exact) <= allowed).all()
+
+
 def test_nothing_above_zero_is_left():
     t = np.array([-np.inf, -3e38, -1.5, -1e-45, -0.0, 0.0, 1e-45, 2.0, np.inf], F32)
     assert kernel_of(Operation.NONPOSITIVE, t).tolist() == np.minimum(t, 0).tolist()
@@ -192,7 +206,8 @@ def test_nothing_above_zero_is_left():
 def test_a_gaussian_of_a_sample_with_itself_is_exactly_one(rng):
     """Shifts cancel the statistic exactly, however large it is."""
     squares = (rng.random(70) * 1e6).astype(F32)
-    elementary = Elementary(*(np.array([k], np.int32) for k in (Operation.EXPONENTIAL, 0, 1)), np.array([2.0], F32))
+    kinds = (np.array([k], np.int32) for k in (Operation.EXPONENTIAL, 0))
+    elementary = Elementary(*kinds, np.ones(1, F32), np.array([2.0], F32))
     ones = torch.ones(1, 70)
     sides = Sides(-torch.from_numpy(squares)[None], ones, ones)
     planes = np.tile(squares, (1, 70, 1))

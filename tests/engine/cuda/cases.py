@@ -3,7 +3,8 @@
 import numpy as np
 import torch
 
-from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.kernels import Operation
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -24,7 +25,7 @@ def pairs(rng, n_kernels, n, m, operations=tuple(Operation)):
     elementary = Elementary(
         rng.choice([int(operation) for operation in operations], n_kernels).astype(np.int32),
         rng.integers(0, n_planes, n_kernels).astype(np.int32),
-        rng.integers(1, 5, n_kernels).astype(np.int32),
+        rng.integers(1, 5, n_kernels).astype(np.float32),
         rng.uniform(-0.6, 0.6, n_kernels).astype(np.float32),
     )
     planes = tensor(rng.uniform(0, 1, (n_planes, n, m)))

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gramless.engine.program import Function, Operation
+from gramless.engine.program import Function
+from gramless.kernels import Operation
 
 
 def double(tensor):
@@ -16,17 +17,19 @@ def elementary_values(planes, elementary, rows, columns):
         row_shift, row_gain, row_factor = (double(part)[q][:, None] for part in (rows.shift, rows.gain, rows.factor))
         shift, gain, factor = (double(part)[q][None, :] for part in (columns.shift, columns.gain, columns.factor))
         v = (float(elementary.slope[q]) * planes[elementary.plane[q]] + row_shift + shift) * row_gain * gain
-        found.append(operation(v, elementary.operation[q], elementary.degree[q]) * row_factor * factor)
+        found.append(operation(v, elementary.operation[q], elementary.exponent[q]) * row_factor * factor)
     return np.stack(found)
 
 
-def operation(v, which, degree=1):
+def operation(v, which, exponent=1):
     if which == Operation.POWER:
-        return v ** int(degree)
+        return v ** int(exponent)
     if which == Operation.EXPONENTIAL:
         return np.exp(np.minimum(v, 0))
     if which == Operation.NONPOSITIVE:
         return np.minimum(v, 0)
+    if which == Operation.INVERSE_POWER:
+        return np.exp(-float(exponent) * np.log1p(np.maximum(v, 0)))
     cosine = np.clip(v, -1, 1)
     angle, sine = np.arccos(cosine), np.sqrt(1 - cosine**2)
     if which == Operation.ARC_COSINE_0:

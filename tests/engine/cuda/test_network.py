@@ -6,7 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.kernels import Operation
 from gramless.network import reference
 from tests.engine.cuda import oracle
 from tests.engine.cuda.cases import layers, pairs, tensor
@@ -90,7 +91,7 @@ def test_the_papers_network(rng, precision):
     elementary = Elementary(
         np.repeat([Operation.POWER, Operation.POWER, Operation.EXPONENTIAL, Operation.POWER], 10).astype(np.int32),
         np.concatenate([views, views, views, views + 10]).astype(np.int32),
-        np.repeat([1, 2, 1, 1], 10).astype(np.int32),
+        np.repeat([1, 2, 1, 1], 10).astype(np.float32),
         np.ones(40, np.float32),
     )
     block = planes, elementary, *(Sides(*(tensor(rng.uniform(-0.5, 1, (40, k))) for _ in range(3))) for k in (n, 65))
@@ -144,7 +145,7 @@ def test_arc_cosines_up_to_both_ends(operation):
     cosines = np.concatenate([np.linspace(-1, 1, 101), 1 - np.geomspace(1e-7, 1e-2, 30), [-2.0, 1.5]])
     planes = tensor(np.concatenate([cosines, -cosines])[None, None, :])
     elementary = Elementary(
-        np.array([operation], np.int32), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1, np.float32)
+        np.array([operation], np.int32), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones(1, np.float32)
     )
     plain = [
         Sides(tensor(np.zeros((1, n))), tensor(np.ones((1, n))), tensor(np.ones((1, n)))) for n in planes.shape[1:]
@@ -153,9 +154,24 @@ def test_arc_cosines_up_to_both_ends(operation):
     np.testing.assert_allclose(found[0].cpu(), oracle.operation(oracle.double(planes[0]), operation), atol=2e-6)
 
 
+@pytest.mark.parametrize("exponent", [1e-6, 0.3, 2.5, 1e6])
+def test_inverse_powers_from_tiny_numbers_to_the_last(exponent):
+    t = np.concatenate([[-1.0, 0.0], np.geomspace(1e-37, 3e38, 500)])
+    planes = tensor(t[None, None, :])
+    kinds = (np.array([kind], np.int32) for kind in (Operation.INVERSE_POWER, 0))
+    elementary = Elementary(*kinds, np.array([exponent], np.float32), np.ones(1, np.float32))
+    plain = [Sides(*(tensor(np.full((1, n), value)) for value in (0.0, 1.0, 1.0))) for n in planes.shape[1:]]
+    found = network.elementary_values(planes, elementary, *plain)[0].cpu().numpy()
+    logarithm = float(np.float32(exponent)) * np.log1p(np.maximum(oracle.double(planes[0]), 0))
+    exact = oracle.operation(oracle.double(planes[0]), Operation.INVERSE_POWER, np.float32(exponent))
+    assert (np.abs(found - exact) <= (3e-6 + 2.0**-22 * logarithm) * exact + 1e-37).all()
+
+
 def test_padding_of_huge_and_tiny_kernels_adds_nothing():
     planes = tensor([[[1e30, 1e-30, 0.0]]])
-    elementary = Elementary(np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1, np.float32))
+    elementary = Elementary(
+        np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones(1, np.float32)
+    )
     sides = [Sides(*(tensor(np.full((1, n), value)) for value in (0.0, 1.0, 1.0))) for n in (1, 3)]
     net = [DenseLayer(tensor([[1.0], [2.0]]), Function.IDENTITY), DenseLayer(tensor([[1.0, 1.0]]), Function.IDENTITY)]
     found = network.evaluate(planes, elementary, *sides, net, 1.0)

@@ -1,8 +1,8 @@
 """Compile with Numba, and keep the machine code on disk until any source of it, or the processor, changes.
 
 Numba's cache compares the file of the function only; what it calls lies in other files here, down to the vector code,
-and numbers of `engine/program.py` are compiled in. But the cache's key has the contents of a function's closure: a
-digest of the sources is put there, and of what of the processor is used.
+and numbers of `engine/program.py` and `kernels/operations.py` are compiled in. But the cache's key has the contents of
+a function's closure: a digest of the sources is put there, and of what of the processor is used.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from numba import njit
 
 from gramless.engine import program
 from gramless.engine.cpu.target import FEATURES  # chosen before anything is compiled
+from gramless.kernels import operations
 from gramless.support.progress import Waiting
 
 
 def _digest() -> str:
     digest = hashlib.sha256(",".join(sorted(FEATURES)).encode())
-    for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__)):
+    for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__), Path(operations.__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

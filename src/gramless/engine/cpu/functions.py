@@ -1,4 +1,4 @@
-"""exp, tanh, sinh and the arc cosine of vectors, as LLVM code: no branches, no tables, relative error below 1e-6.
+"""exp, log, tanh, sinh and the arc cosine of vectors, as LLVM code: no branches, no tables, relative error below 1e-6.
 
 What makes them fast is what the C library cannot do: sixteen numbers at a time, with polynomials in float32 only.
 """
@@ -34,6 +34,11 @@ _TANH_P = [
 ]
 _TANH_Q = [c / _TANH_Q0 for c in (_TANH_Q0, 2.26843463243900e-03, 1.18534705686654e-04, 1.19825839466702e-06)]
 
+# log m = 2 artanh s = 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1), to 2e-9 for sqrt(1/2) <= m < sqrt(2)
+_LOG = [2.0 / k for k in range(1, 11, 2)]
+_ROOT_OF_HALF = 0x3F3504F3  # the bits of sqrt(1/2)
+_MANTISSA = (1 << 23) - 1
+
 # arccos x = sqrt(1 - x) P(x) for 0 <= x <= 1, to 2e-8 (Abramowitz and Stegun, 4.4.46)
 _ARC_COSINE = [
     1.5707963050,
@@ -67,6 +72,24 @@ def _power_of_two(code: VectorCode, exponent: Any) -> Any:
     builder, whole = code.builder, VectorCode(code.builder, I32, code.lanes)
     biased = builder.add(exponent, whole.constant(127))
     return builder.bitcast(builder.shl(biased, whole.constant(23)), code.type)
+
+
+def log_plus_one(code: VectorCode, x: Any) -> Any:
+    """log(1 + x) of x >= 0: with u = 2^n m the rounded sum, n log 2 + log m, and what was rounded off over u."""
+    builder, whole = code.builder, VectorCode(code.builder, I32, code.lanes)
+    x = code.minimum(x, code.constant(3e38))
+    one = code.constant(1.0)
+    u = builder.fadd(one, x)
+    taken = builder.fsub(u, one)  # of x
+    lost = builder.fadd(builder.fsub(x, taken), builder.fsub(one, builder.fsub(u, taken)))
+    start = whole.constant(_ROOT_OF_HALF)
+    bits = builder.sub(builder.bitcast(u, whole.type), start)
+    n = builder.sitofp(builder.ashr(bits, whole.constant(23)), code.type)
+    m = builder.bitcast(builder.add(builder.and_(bits, whole.constant(_MANTISSA)), start), code.type)
+    s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
+    logarithm = builder.fmul(s, code.polynomial(builder.fmul(s, s), _LOG))
+    logarithm = builder.fadd(logarithm, builder.fdiv(lost, u))
+    return code.multiply_add(n, code.constant(math.log(2.0)), logarithm)
 
 
 def tanh(code: VectorCode, xs: Sequence[Any]) -> list[Any]:

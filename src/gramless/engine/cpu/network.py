@@ -18,13 +18,14 @@ from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.packing import Numbers, check_floats, pack_kernels, pack_layers
 from gramless.engine.cpu.threads import threads_of_torch
 from gramless.engine.cpu.tiles import TILE, UNITS
-from gramless.engine.program import DenseLayer, Elementary, Function, Operation, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.kernels.operations import Operation
 
 # A task's pairs: along a row, memory is read in order; and rows share what the second-level cache has of the columns.
 TASK_ROWS, TASK_COLUMNS = 16, 16 * TILE
 LINE = 16  # float32 numbers in a line of the cache
 
-_POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE = (int(operation) for operation in Operation)
+_POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE, _INVERSE_POWER = (int(operation) for operation in Operation)
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
@@ -96,7 +97,7 @@ def _elementary_tile(
                 kernels.row_shift[kernel, i],
                 kernels.row_gain[kernel, i],
             )
-        _operate(kernels.operation[kernel], kernels.degree[kernel], row_of_tile)
+        _operate(kernels.operation[kernel], kernels.exponent[kernel], row_of_tile)
         for row in range(n_rows):
             tiles.rescale(
                 np.intp(kernels.column_factor.ctypes.data) + 4 * (kernel * m + first_column),
@@ -107,10 +108,10 @@ def _elementary_tile(
 
 
 @njit
-def _operate(operation: Any, degree: Any, values: Any) -> Any:
+def _operate(operation: Any, exponent: Any, values: Any) -> Any:
     if operation == _POWER:
-        if degree > 1:
-            tiles.power(values, TILE, degree)
+        if exponent > 1:
+            tiles.power(values, TILE, np.int64(exponent))
     elif operation == _EXPONENTIAL:
         tiles.decaying_exp(values, TILE)
     elif operation == _ARC_0:
@@ -121,6 +122,8 @@ def _operate(operation: Any, degree: Any, values: Any) -> Any:
         tiles.arc_cosine_2(values, TILE)
     elif operation == _NONPOSITIVE:
         tiles.nonpositive(values, TILE)
+    elif operation == _INVERSE_POWER:
+        tiles.inverse_power(values, TILE, exponent)
 
 
 @njit

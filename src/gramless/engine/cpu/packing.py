@@ -19,7 +19,7 @@ class Kernels(NamedTuple):
 
     operation: np.ndarray  # (n_kernels,) int32
     plane: np.ndarray  # (n_kernels,) int32
-    degree: np.ndarray  # (n_kernels,) int32
+    exponent: np.ndarray  # (n_kernels,) float32
     slope: np.ndarray  # (n_kernels,) float32
     row_shift: np.ndarray  # (n_kernels, n) float32
     row_gain: np.ndarray
@@ -50,9 +50,9 @@ class Derivatives(NamedTuple):
 
 def pack_kernels(elementary: Elementary, rows: Sides, columns: Sides) -> Kernels:
     samples = [_floats(numbers) for side in (rows, columns) for numbers in (side.shift, side.gain, side.factor)]
-    kinds = (elementary.operation, elementary.plane, elementary.degree)
-    operation, plane, degree = (np.ascontiguousarray(numbers, np.int32) for numbers in kinds)
-    return Kernels(operation, plane, degree, np.ascontiguousarray(elementary.slope, np.float32), *samples)
+    operation, plane = (np.ascontiguousarray(numbers, np.int32) for numbers in (elementary.operation, elementary.plane))
+    exponent, slope = (np.ascontiguousarray(numbers, np.float32) for numbers in (elementary.exponent, elementary.slope))
+    return Kernels(operation, plane, exponent, slope, *samples)
 
 
 def pack_layers(layers: Sequence[DenseLayer], n_inputs: int) -> Layers:

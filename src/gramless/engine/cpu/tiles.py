@@ -103,6 +103,15 @@ def nonpositive(code: VectorCode, values: int, count: int) -> None:
 
 
 @vector_function
+def inverse_power(code: VectorCode, values: int, count: int, exponent: float) -> None:
+    """(1 + max(values, 0))^-exponent."""
+    exponents = code.splat(code.builder.fneg(exponent))
+    with code.vectors(count) as at:
+        logarithm = functions.log_plus_one(code, code.maximum(code.load(values, at), code.constant(0.0)))
+        code.store(functions.exp(code, code.builder.fmul(exponents, logarithm)), values, at)
+
+
+@vector_function
 def arc_cosine_0(code: VectorCode, values: int, count: int) -> None:
     with code.vectors(count) as at:
         code.store(functions.arc_cosine_kernel(code, code.load(values, at), 0), values, at)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from gramless.engine.program import Function, Operation
+from gramless.engine.program import Function
+from gramless.kernels import Operation
 
 IDENTITY = tl.constexpr(int(Function.IDENTITY))
 TANH = tl.constexpr(int(Function.TANH))
@@ -18,12 +19,16 @@ POLYNOMIAL = tl.constexpr(int(Function.POLYNOMIAL))
 POWER = tl.constexpr(int(Operation.POWER))
 EXPONENTIAL = tl.constexpr(int(Operation.EXPONENTIAL))
 NONPOSITIVE = tl.constexpr(int(Operation.NONPOSITIVE))
+INVERSE_POWER = tl.constexpr(int(Operation.INVERSE_POWER))
 ARC_COSINE_0 = tl.constexpr(int(Operation.ARC_COSINE_0))
 ARC_COSINE_1 = tl.constexpr(int(Operation.ARC_COSINE_1))
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 LN_2_HIGH = tl.constexpr(0.693359375)  # few bits: its product with a whole number is exact
 LN_2_LOW = tl.constexpr(-2.1219444005469057e-4)
+LN_2 = tl.constexpr(0.6931471805599453)
+ROOT_OF_HALF = tl.constexpr(0x3F3504F3)  # the bits of sqrt(1/2)
+MANTISSA = tl.constexpr((1 << 23) - 1)
 PI = tl.constexpr(3.141592653589793)
 
 
@@ -33,6 +38,22 @@ def exponential(x):  # type: ignore[no-untyped-def]
     x = tl.maximum(x, -104.0)  # exp is 0 below
     k = tl.minimum(tl.floor(x * LOG2_E + 0.5), 127.0)
     return tl.exp2(((x - k * LN_2_HIGH) - k * LN_2_LOW) * LOG2_E) * tl.exp2(k)
+
+
+@triton.jit
+def log_plus_one(x):  # type: ignore[no-untyped-def]
+    """log(1 + x) of x >= 0: with u = 2^n m the rounded sum, n log 2 + 2 artanh s, and what was rounded off over u."""
+    x = tl.minimum(x, 3e38)
+    u = 1.0 + x
+    taken = u - 1.0  # of x
+    lost = (x - taken) + (1.0 - (u - taken))
+    bits = u.to(tl.int32, bitcast=True) - ROOT_OF_HALF
+    n = (bits >> 23).to(tl.float32)
+    m = ((bits & MANTISSA) + ROOT_OF_HALF).to(tl.float32, bitcast=True)
+    s = (m - 1.0) / (m + 1.0)
+    t = s * s
+    series = 2.0 + t * (0.66666667 + t * (0.4 + t * (0.28571429 + t * 0.22222222)))
+    return n * LN_2 + (s * series + lost / u)
 
 
 @triton.jit
@@ -106,18 +127,20 @@ def arc_cosine(c):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def operate(v, degree, OPERATION: tl.constexpr, MAX_DEGREE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """f(v) of an elementary kernel; powers of several degrees side by side."""
+def operate(v, exponent, OPERATION: tl.constexpr, MAX_DEGREE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """f(v) of an elementary kernel; powers of several exponents side by side."""
     if OPERATION == POWER:
         value, power = v, v
         for k in tl.static_range(2, MAX_DEGREE + 1):
             power = power * v
-            value = tl.where(degree >= k, power, value)
+            value = tl.where(exponent >= k, power, value)
         return value
     elif OPERATION == EXPONENTIAL:  # noqa: RET505
         return exponential(tl.minimum(v, 0.0))
     elif OPERATION == NONPOSITIVE:
         return tl.minimum(v, 0.0)
+    elif OPERATION == INVERSE_POWER:
+        return exponential(-exponent * log_plus_one(tl.maximum(v, 0.0)))
     else:
         cosine = tl.minimum(tl.maximum(v, -1.0), 1.0)
         behind = PI - arc_cosine(cosine)

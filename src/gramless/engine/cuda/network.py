@@ -46,7 +46,7 @@ def _elementary(  # type: ignore[no-untyped-def]
     place = FIRST + tl.arange(0, WIDTH)
     kernel = tl.load(tables[0] + place)
     plane = tl.load(tables[1] + place).to(tl.int64)
-    degree = tl.load(tables[2] + place)
+    exponent = tl.load(tables[2] + place)
     slope = tl.load(tables[3] + place)
     used = kernel >= 0
     inside = (j < m)[:, None] & used[None, :]
@@ -57,7 +57,7 @@ def _elementary(  # type: ignore[no-untyped-def]
     gain = tl.load(rows[1] + row, used, 0.0)[None, :] * tl.load(columns[1] + column, inside, 0.0)
     factor = tl.load(rows[2] + row, used, 0.0)[None, :] * tl.load(columns[2] + column, inside, 0.0)
     v = (slope[None, :] * statistic + shift) * gain
-    return operate(v, degree[None, :], OPERATION, MAX_DEGREE) * factor
+    return operate(v, exponent[None, :], OPERATION, MAX_DEGREE) * factor
 
 
 @triton.jit
@@ -65,7 +65,7 @@ def _pairs_kernel(  # type: ignore[no-untyped-def]
     planes,
     kernels,
     plane_of,
-    degrees,
+    exponents,
     slopes,
     row_shift,
     row_gain,
@@ -87,7 +87,7 @@ def _pairs_kernel(  # type: ignore[no-untyped-def]
 ):
     """Without layers the elementary values themselves are written."""
     m = m_units * M_UNIT  # a multiple that the compiler knows lets it read four columns at once
-    tables = (kernels, plane_of, degrees, slopes)
+    tables = (kernels, plane_of, exponents, slopes)
     rows = (row_shift, row_gain, row_factor)
     columns = (column_shift, column_gain, column_factor)
     first_row = tl.program_id(0).to(tl.int64) * ROWS
@@ -187,7 +187,7 @@ def _launch(
         planes,
         kernels.kernel,
         kernels.plane,
-        kernels.degree,
+        kernels.exponent,
         kernels.slope,
         *sides,
         weights,

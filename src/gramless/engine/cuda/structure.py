@@ -15,7 +15,8 @@ import torch
 import triton
 from torch import Tensor
 
-from gramless.engine.program import DenseLayer, Elementary, Operation
+from gramless.engine.program import DenseLayer, Elementary
+from gramless.kernels import Operation
 
 WIDTHS = (64, 32, 16)
 MAX_KERNELS = 64  # padded, in the registers of a tile together with its units
@@ -66,13 +67,13 @@ class Kernels:
     """Elementary kernels in the order of their operations, padded.
 
     groups: (operation, width, highest degree, first place) of each piece. The tables have one entry per place: the
-    kernel (-1 for padding), its plane, its degree and its slope.
+    kernel (-1 for padding), its plane, its exponent and its slope.
     """
 
     groups: tuple[tuple[int, int, int, int], ...]
     kernel: Tensor
     plane: Tensor
-    degree: Tensor
+    exponent: Tensor
     slope: Tensor
 
     @property
@@ -85,7 +86,7 @@ def arrange(elementary: Elementary, device: torch.device) -> Kernels:
     members_of: list[np.ndarray] = []
     for operation in np.unique(elementary.operation):
         members = np.flatnonzero(elementary.operation == operation)
-        highest = int(elementary.degree[members].max()) if operation == Operation.POWER else 1
+        highest = int(elementary.exponent[members].max()) if operation == Operation.POWER else 1
         for width in pieces(len(members)):
             here, members = members[:width], members[width:]
             groups.append((int(operation), width, highest, sum(map(len, members_of))))
@@ -99,7 +100,7 @@ def arrange(elementary: Elementary, device: torch.device) -> Kernels:
         tuple(groups),
         torch.from_numpy(kernel).to(device),
         table(elementary.plane, np.int32),
-        table(elementary.degree, np.int32),
+        table(elementary.exponent, np.float32),
         table(elementary.slope, np.float32),
     )
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gramless.kernels import Kernel
-from gramless.kernels.base import inverse_root
+from gramless.kernels.operations import inverse_root
 
 Bounds = Callable[[], tuple[Tensor, Tensor]]
 """Finds the smallest and the largest value of every feature, over all training samples."""
@@ -41,7 +41,7 @@ class ExplicitMap(ABC):
 
     def _normalize(self, phi: Tensor, x: Tensor) -> Tensor:
         """From the map of the plain kernel to that of the kernel normalised to a unit diagonal."""
-        return phi * inverse_root(self.kernel._self_values(x))[:, None] if self.kernel.normalize else phi
+        return phi * inverse_root(self.kernel.plain_diagonal(x))[:, None] if self.kernel.normalize else phi
 
 
 class MapRecipe(ABC):

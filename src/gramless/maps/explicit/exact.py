@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.kernels import Hellinger, Kernel, Linear, Polynomial
+from gramless.kernels.features import take_root
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.budget import require
 
@@ -83,7 +84,7 @@ class HellingerMap(ExactMap):
 
     def transform(self, x: Tensor) -> Tensor:
         self.kernel.check(x)
-        return self._normalize(self.kernel.features(x), x)
+        return self._normalize(take_root(x, self.kernel.root), x)
 
 
 @dataclass(frozen=True, eq=False)

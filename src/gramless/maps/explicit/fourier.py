@@ -11,7 +11,6 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.kernels import Gaussian, Kernel, Laplacian
-from gramless.kernels.scale import refuse_unsettled
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.budget import require
 from gramless.support.checks import check_array
@@ -51,7 +50,7 @@ class Fourier(MapRecipe):
             frequencies.cauchy_(generator=generator)
         else:
             raise TypeError(f"random Fourier features exist for gaussian and laplacian, not for {kernel.name}.")
-        return FourierMap(kernel, (frequencies / refuse_unsettled(kernel.scale)).to(landmarks))
+        return FourierMap(kernel, (frequencies / kernel.width).to(landmarks))
 
 
 @dataclass(frozen=True, eq=False)

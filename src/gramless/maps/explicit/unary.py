@@ -11,8 +11,8 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.kernels import Intersection, Kernel
-from gramless.kernels.base import inverse_root
-from gramless.kernels.laplacian import city_block_distance
+from gramless.kernels.operations import inverse_root
+from gramless.kernels.statistics import Statistic, pair_statistic
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.checks import check_array
 from gramless.support.constraints import Constraints, StrOptions, check_parameters, whole
@@ -97,7 +97,7 @@ class UnaryMap(ExplicitMap):
         return self._normalize(torch.cat([unary, constant], dim=2).flatten(1), x)
 
     def compress(self, x: Tensor) -> UnaryCodes:
-        gains = inverse_root(self.kernel._self_values(x)) if self.kernel.normalize else x.new_ones(len(x))
+        gains = inverse_root(self.kernel.plain_diagonal(x)) if self.kernel.normalize else x.new_ones(len(x))
         return UnaryCodes(self.codes(x), gains, self.step.to(x), self.low.to(x).sum())
 
 
@@ -131,5 +131,5 @@ class UnaryCodes:
 
     def inner(self, other: UnaryCodes) -> Tensor:
         a, b = self.codes * self.step, other.codes * self.step
-        minima = (a.sum(1)[:, None] + b.sum(1) - city_block_distance(a, b)) / 2  # (n, m)
+        minima = pair_statistic(Statistic.MINIMUM, a, b)  # (n, m)
         return (minima + self.constant) * self.gains[:, None] * other.gains

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from gramless.engine import RootedBlock, is_movable
 from gramless.errors import DataError
-from gramless.kernels import Distance, Domain, Hellinger
+from gramless.kernels import Domain
 from gramless.network import Network
 from gramless.views import Views
 
@@ -38,7 +38,8 @@ class MovableView:
     @classmethod
     def of(cls, network: Network, view: str, rows: Tensor) -> MovableView:
         kernels = [entry.kernel for entry in network.inputs if entry.view == view]
-        power = 1.0 / max((kernel.root for kernel in kernels if isinstance(kernel, Distance | Hellinger)), default=1)
+        features = [kernel.formula.features for kernel in kernels]
+        power = 1.0 / max(each.root if each is not None else 1 for each in features)
         nonnegative = any(kernel.domain is Domain.NONNEGATIVE for kernel in kernels)
         roots = rows.pow(power) if power < 1 else rows
         spread = roots.std(0, correction=0)

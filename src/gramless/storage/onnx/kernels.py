@@ -1,108 +1,95 @@
-"""Elementary kernels in a graph: one function per kernel, from the statistics of pairs to values (n, m)."""
+"""Elementary kernels in a graph: from their formulas, by the statistics of pairs and a table of operations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
+import torch
 
 from gramless.errors import GramlessError
-from gramless.kernels import (
-    ArcCosine,
-    ChiSquare,
-    Distance,
-    Gaussian,
-    Hellinger,
-    Intersection,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-)
-from gramless.kernels.scale import refuse_unsettled
+from gramless.kernels import KERNELS, Custom, Formula, Kernel, Operation, Precomputed, Statistic
 from gramless.storage.onnx.functions import arc_cosine
-from gramless.storage.onnx.graph import Graph
+from gramless.storage.onnx.graph import Graph, Value
 from gramless.storage.onnx.pairs import Pairs, inverse_root, inverse_roots
+
+STEEP = (Operation.ARC_COSINE_0, Operation.NONPOSITIVE, Operation.INVERSE_POWER)
+"""In float64: the slope of an angle is infinite where it vanishes; unlike with exponentials, no distance is so large
+that only the fact matters; and 1 + v is not exact enough for a high power."""
 
 
 def add_kernel(kernel: Kernel, pairs: Pairs) -> str:
     """k(x, z) between the rows of a batch and the fixed samples: (n, m)."""
-    if type(kernel) not in KERNELS:
+    formula = kernel.formula
+    if formula.statistic is Statistic.GIVEN:
+        known = (each.__name__ for each in KERNELS if each not in (Custom, Precomputed))
         raise GramlessError(
             f"a network with a kernel of type {type(kernel).__name__} cannot be exported: an ONNX file has no Python "
-            f"functions and no matrix of samples that it has never seen. Kernels that can be: "
-            f"{', '.join(each.__name__ for each in KERNELS)}; fit the network with those."
+            f"functions and no matrix of samples that it has never seen. Kernels that can be: {', '.join(known)}; fit "
+            "the network with those."
         )
-    return KERNELS[type(kernel)](kernel, pairs)
-
-
-def linear(kernel: Linear, pairs: Pairs) -> str:
-    return pairs.cosines if kernel.normalize else pairs.products
-
-
-def polynomial(kernel: Polynomial, pairs: Pairs) -> str:
-    graph, offset = pairs.graph, kernel.offset
-    if kernel.normalize and not offset:
-        base = pairs.cosines
-    elif kernel.normalize:
-        own_x = inverse_root(graph, graph.node("Add", pairs.squares, offset))
-        base = graph.node("Mul", graph.node("Add", pairs.products, offset), own_x)
-        base = graph.node("Mul", base, inverse_roots(pairs.own_squares + offset))
-    else:
-        base = graph.node("Add", pairs.products, offset)
-    return graph.node("Pow", base, float(kernel.degree))
-
-
-def hellinger(kernel: Hellinger, pairs: Pairs) -> str:
-    return pairs.root_products(kernel.root, kernel.normalize)
-
-
-def intersection(kernel: Intersection, pairs: Pairs) -> str:
-    if not kernel.normalize:
-        return pairs.minima
-    by_x = pairs.graph.node("Mul", pairs.minima, inverse_root(pairs.graph, pairs.sums))
-    return pairs.graph.node("Mul", by_x, inverse_roots(pairs.z.sum(1, dtype=np.float64)))
-
-
-def gaussian(kernel: Gaussian, pairs: Pairs) -> str:
-    squared = pairs.squared_distances(1.0 / (sqrt(2.0) * refuse_unsettled(kernel.scale)))
-    return pairs.graph.node("Exp", pairs.graph.node("Neg", squared))
-
-
-def distance(kernel: Distance, pairs: Pairs) -> str:
-    """In float64: unlike a Gaussian it is cut off nowhere, since the weight that it is multiplied with may be small."""
-    exact = pairs.in_float64()
-    squared = exact.scaled_distances(kernel)
-    largest = exact.graph.node("Min", squared, float(np.finfo(pairs.graph.dtype).max))
-    return pairs.graph.node("Neg", pairs.graph.cast(largest, pairs.graph.dtype))
-
-
-def laplacian(kernel: Laplacian, pairs: Pairs) -> str:
-    return _decay(pairs.graph, pairs.city_block, refuse_unsettled(kernel.scale))
-
-
-def chi_square(kernel: ChiSquare, pairs: Pairs) -> str:
-    return _decay(pairs.graph, pairs.chi_square, refuse_unsettled(kernel.scale))
-
-
-def _decay(graph: Graph, distance: str, scale: float) -> str:
-    return graph.node("Exp", graph.node("Div", distance, -scale))
-
-
-def arc_cosine_kernel(kernel: ArcCosine, pairs: Pairs) -> str:
-    graph = pairs.graph
-    exact = pairs if kernel.order else pairs.in_float64()  # the slope of order 0 is infinite where samples coincide
-    cosine = exact.graph.node("Clip", exact.cosines, -1.0, 1.0)
-    values = graph.cast(_angular(exact.graph, cosine, kernel.order), graph.dtype)
-    for factor in _arc_cosine_factors(kernel, pairs):
+    graph, dtype = pairs.graph, pairs.graph.dtype
+    exact = pairs.in_float64 if formula.operation in STEEP or not formula.fits_float32 else pairs
+    values = OPERATIONS[formula.operation](exact.graph, _argument(formula, exact), formula.exponent)
+    if exact is not pairs:
+        largest = float(np.finfo(dtype).max)
+        values = graph.cast(exact.graph.node("Clip", values, -largest, largest), dtype)
+    for factor in _factors(formula, pairs):
         values = graph.node("Mul", values, factor)
     return values
 
 
-def _angular(graph: Graph, cosine: str, order: int) -> str:
-    """J_n / pi of the angle, as the kernel's own formula has it."""
+def _argument(formula: Formula, pairs: Pairs) -> str:
+    """v of the formula: (n, m)."""
+    graph = pairs.graph
+    if formula.statistic is Statistic.SQUARED_DISTANCE:
+        gain = sqrt(abs(formula.slope) * formula.steepness)
+        v = pairs.squared_distances(formula.features, gain, decaying=formula.operation is Operation.EXPONENTIAL)
+        v = _times(graph, v, (1 if formula.slope > 0 else -1) / formula.steepness)
+    elif formula.cosine and formula.statistic is Statistic.INNER_PRODUCT and not formula.offset:
+        return pairs.cosines(formula.features)
+    else:
+        v = _times(graph, pairs.statistic(formula.statistic, formula.features), formula.slope)
+    v = graph.node("Add", v, formula.offset) if formula.offset else v
+    if formula.cosine:
+        own_x, own_z = _own(formula, pairs)
+        v = graph.node("Mul", graph.node("Mul", v, inverse_root(graph, own_x)), inverse_roots(own_z))
+    return v
+
+
+def _own(formula: Formula, pairs: Pairs) -> tuple[str, np.ndarray]:
+    """s^2 of the rows, (n, 1), and of the fixed samples, (m,)."""
+    graph = pairs.graph
+    of_x, of_z = pairs.own(formula.statistic, formula.features)
+    of_x = _times(graph, of_x, formula.slope)
+    of_x = graph.node("Add", of_x, formula.offset) if formula.offset else of_x
+    return of_x, formula.slope * of_z + formula.offset
+
+
+def _factors(formula: Formula, pairs: Pairs) -> tuple[Value, ...]:
+    """What f(v) is multiplied with: of the rows, and of the fixed samples."""
+    graph = pairs.graph
+    if not formula.cosine or not (formula.unit or formula.size):
+        return ()  # without a cosine only distances are operated on, whose f is 1 at zero
+    own_x, own_z = _own(formula, pairs)
+    if not formula.unit:
+        of_x = graph.node("Sqrt", own_x) if formula.size == 1 else graph.node("Pow", own_x, formula.size / 2)
+        return of_x, own_z ** (formula.size / 2)
+    # Where it is normalised, only whether a sample is 0 matters.
+    something, nothing = formula.factor(torch.tensor([1.0, 0.0], dtype=torch.float64)).tolist()
+    of_x = graph.node("Where", graph.node("Greater", own_x, 0.0), something, nothing)
+    return of_x, np.where(own_z > 0, something, nothing)
+
+
+def _times(graph: Graph, value: str, factor: float) -> str:
+    if factor == -1:
+        return graph.node("Neg", value)
+    return value if factor == 1 else graph.node("Mul", value, factor)
+
+
+def _angular(graph: Graph, v: str, order: int) -> str:
+    cosine = graph.node("Clip", v, -1.0, 1.0)
     supplement = graph.node("Sub", pi, arc_cosine(graph, cosine))
     if order == 0:
         return graph.node("Div", supplement, pi)
@@ -115,27 +102,13 @@ def _angular(graph: Graph, cosine: str, order: int) -> str:
     return graph.node("Div", graph.node("Add", first, second), pi)
 
 
-def _arc_cosine_factors(kernel: ArcCosine, pairs: Pairs) -> tuple[Any, ...]:
-    """What the angular part is multiplied with: |x|^n |z|^n, over sqrt(k(x, x) k(z, z)) where normalised."""
-    graph, order = pairs.graph, kernel.order
-    if kernel.normalize:  # then only whether a sample is 0 matters
-        something, nothing = ((1.0, sqrt(2.0)), (1.0, 0.0), (1.0 / sqrt(3.0), 0.0))[order]
-        of_x = graph.node("Where", graph.node("Greater", pairs.squares, 0.0), something, nothing)
-        return of_x, np.where(pairs.own_squares > 0, something, nothing)
-    if order == 0:
-        return ()
-    of_x = pairs.squares if order == 2 else graph.node("Sqrt", pairs.squares)
-    return of_x, pairs.own_squares ** (order / 2)
-
-
-KERNELS: dict[type[Kernel], Callable[[Any, Pairs], str]] = {
-    Linear: linear,
-    Polynomial: polynomial,
-    Hellinger: hellinger,
-    Intersection: intersection,
-    Gaussian: gaussian,
-    Distance: distance,
-    Laplacian: laplacian,
-    ChiSquare: chi_square,
-    ArcCosine: arc_cosine_kernel,
+OPERATIONS: dict[Operation, Callable[[Graph, str, float], str]] = {
+    Operation.POWER: lambda graph, v, exponent: v if exponent == 1 else graph.node("Pow", v, float(exponent)),
+    Operation.EXPONENTIAL: lambda graph, v, exponent: graph.node("Exp", v),
+    Operation.ARC_COSINE_0: lambda graph, v, exponent: _angular(graph, v, 0),
+    Operation.ARC_COSINE_1: lambda graph, v, exponent: _angular(graph, v, 1),
+    Operation.ARC_COSINE_2: lambda graph, v, exponent: _angular(graph, v, 2),
+    Operation.NONPOSITIVE: lambda graph, v, exponent: v,
+    Operation.INVERSE_POWER: lambda graph, v, exponent: graph.node("Pow", graph.node("Add", v, 1.0), -exponent),
 }
+"""f(v) of the nodes; statistics make no v of the wrong sign."""

@@ -11,10 +11,11 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
+import torch
 
-from gramless.kernels import Distance
+from gramless.kernels import Features, Statistic
 from gramless.storage.onnx.functions import roots
-from gramless.storage.onnx.graph import Graph
+from gramless.storage.onnx.graph import Graph, Value
 
 TERMS_AT_ONCE = 1 << 17  # of a sum over features: half a megabyte in float32, which a processor's cache holds
 EXPONENT_ROUNDING = 2e-5  # at most, of a Gaussian's exponent
@@ -30,48 +31,75 @@ class Pairs:
     def __init__(self, graph: Graph, x: str, z: np.ndarray, rows_at_once: int) -> None:
         self.graph, self.x, self.z = graph, x, z.astype(graph.dtype)
         self._rows_at_once = rows_at_once
+        self._known: dict[tuple[str, Features | None], str] = {}
 
+    @cached_property
     def in_float64(self) -> Pairs:
         """The same pairs, whose statistics are computed in float64."""
         wide = self.graph.in_type(np.float64)
         return Pairs(wide, wide.cast(self.x, np.float64), self.z, self._rows_at_once)
 
-    @cached_property
-    def products(self) -> str:
-        """<x, z>: (n, m)."""
-        return self.graph.node("Gemm", self.x, self.z, transB=1)
+    def statistic(self, statistic: Statistic, features: Features | None) -> str:
+        """T(x, z), but squared distances, which follow: (n, m)."""
+        if statistic is Statistic.INNER_PRODUCT:
+            return self._once(
+                ("products", features), lambda: self._products(self._rows(features), self._fixed(features))
+            )
+        return {
+            Statistic.MINIMUM: lambda: self.minima,
+            Statistic.CITY_BLOCK: lambda: self.city_block,
+            Statistic.CHI_SQUARE: lambda: self.chi_square,
+        }[statistic]()
 
-    @cached_property
-    def squares(self) -> str:
-        """|x|^2: (n, 1)."""
-        return self.graph.node("ReduceSumSquare", self.x, [1], keepdims=1)
+    def own(self, statistic: Statistic, features: Features | None) -> tuple[str, np.ndarray]:
+        """T(x, x), (n, 1), and T(z, z), in float64: (m,)."""
+        if statistic is Statistic.MINIMUM:
+            return self.sums, self.z.sum(1, dtype=np.float64)
+        assert statistic is Statistic.INNER_PRODUCT, "a distance to itself is 0"
+        z = self.z.astype(np.float64)
+        if features is not None:
+            z = features(torch.from_numpy(z)).numpy()
+        return self._squares(features), np.square(z).sum(1)
 
-    @cached_property
-    def own_squares(self) -> np.ndarray:
-        """|z|^2, in float64: (m,)."""
-        return np.square(self.z.astype(np.float64)).sum(1)
+    def cosines(self, features: Features | None) -> str:
+        """<x, z> / |x| |z|, 0 where one of them is 0: (n, m)."""
+
+        def products() -> str:
+            graph, main = self.graph, self.graph.main
+            _, own_z = self.own(Statistic.INNER_PRODUCT, features)
+            unit_x = graph.node("Mul", self._rows(features), inverse_root(graph, self._squares(features)))
+            return self._products(unit_x, main.node("Mul", self._fixed(features), inverse_roots(own_z)[:, None]))
+
+        return self._once(("cosines", features), products)
+
+    def _products(self, x: str, z: Value) -> str:
+        return self.graph.node("Gemm", x, z, transB=1)
+
+    def _rows(self, features: Features | None) -> str:
+        """What the rows are turned into: (n, d)."""
+        return self._once(("rows", features), lambda: _turned_into(features, self.graph, self.x))
+
+    def _fixed(self, features: Features | None) -> Value:
+        """The same of the fixed samples: (m, d)."""
+        if features is None:
+            return self.z
+        main = self.graph.main
+        return self._once(("fixed", features), lambda: _turned_into(features, main, main.node("Identity", self.z)))
+
+    def _squares(self, features: Features | None) -> str:
+        """|a|^2 of the rows: (n, 1)."""
+        rows = self._rows(features)
+        return self._once(("squares", features), lambda: self.graph.node("ReduceSumSquare", rows, [1], keepdims=1))
+
+    def _once(self, key: tuple[str, Features | None], make: Callable[[], str]) -> str:
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
 
     @cached_property
     def sums(self) -> str:
         """sum_d x_d: (n, 1)."""
         return self.graph.node("ReduceSum", self.x, [1], keepdims=1)
-
-    def root_products(self, root: int, normalize: bool) -> str:
-        """sum_d (x_d z_d)^(1 / root), over the roots of its values at (x, x) and (z, z) if asked: (n, m)."""
-        x, z = roots(self.graph, self.x, root), self.z.astype(np.float64) ** (1 / root)
-        if normalize:
-            x = self.graph.node(
-                "Mul", x, inverse_root(self.graph, self.graph.node("ReduceSumSquare", x, [1], keepdims=1))
-            )
-            z = z * inverse_roots(np.square(z).sum(1))[:, None]
-        return self.graph.node("Gemm", x, z.astype(self.graph.dtype), transB=1)
-
-    @cached_property
-    def cosines(self) -> str:
-        """<x, z> / |x| |z|, 0 where one of them is 0: (n, m)."""
-        unit_x = self.graph.node("Mul", self.x, inverse_root(self.graph, self.squares))
-        unit_z = self.graph.main.node("Mul", self.z, inverse_roots(self.own_squares)[:, None])
-        return self.graph.node("Gemm", unit_x, unit_z, transB=1)
 
     @cached_property
     def minima(self) -> str:
@@ -95,35 +123,29 @@ class Pairs:
 
         return self._sum_over_features(terms)
 
-    def squared_distances(self, gain: float) -> str:
-        """gain^2 |x - z|^2: (n, m).
+    def squared_distances(self, features: Features | None, gain: float, *, decaying: bool) -> str:
+        """gain^2 |x - z|^2 of the samples or their features: (n, m).
 
-        By one matrix product of centred samples, cut off at a distance from all z at which the exponential of it is 0,
-        so that no square overflows. Rounding is then bounded by how far the z are spread. Where that is too much, by
-        the differences themselves.
+        By one matrix product. Samples themselves are centred first, and cut off, where the exponential of the distance
+        is taken, at a distance from all z at which that is 0, so that no square overflows. Rounding is then bounded by
+        how far the z are spread. Where that is too much, by the differences themselves.
         """
         graph, main = self.graph, self.graph.main
+        if features is not None:
+            a, b = self._rows(features), self._fixed(features)
+            if gain != 1:
+                a, b = graph.node("Mul", a, gain), main.node("Mul", b, gain)
+            return _squared_distances(graph, a, b)
         centre = self.z.mean(0, dtype=np.float64)
         spread = float(np.square((self.z - centre) * gain).sum(1).max())
         if ((sqrt(spread) + sqrt(NOTHING_LEFT)) ** 2 + spread) * np.finfo(graph.dtype).eps > EXPONENT_ROUNDING:
             return self._sum_over_features(lambda body, x, z: _scaled_square(body, body.node("Sub", x, z), gain))
         a = graph.node("Mul", graph.node("Sub", self.x, centre), gain)
         b = main.node("Mul", main.node("Sub", self.z, centre), gain)
-        cut = sqrt(spread) + NOTHING_LEFT
-        return _squared_distances(graph, graph.node("Clip", a, -cut, cut), b)
-
-    def scaled_distances(self, kernel: Distance) -> str:
-        """|a - b|^2 of samples as the kernel scales them, by one matrix product: (n, m)."""
-        centre, factors = kernel.centre.numpy(), kernel.factors.numpy()
-
-        def scaled(graph: Graph, x: str) -> str:
-            x = roots(graph, x, kernel.root)
-            if kernel.scaling == "rows":
-                x = graph.node("Mul", x, inverse_root(graph, graph.node("ReduceSumSquare", x, [1], keepdims=1)))
-            return graph.node("Mul", graph.node("Sub", x, centre), factors)
-
-        main = self.graph.main
-        return _squared_distances(self.graph, scaled(self.graph, self.x), scaled(main, main.node("Identity", self.z)))
+        if decaying:
+            cut = sqrt(spread) + NOTHING_LEFT
+            a = graph.node("Clip", a, -cut, cut)
+        return _squared_distances(graph, a, b)
 
     def _sum_over_features(self, terms: Callable[[Graph, str, str], str]) -> str:
         """sum_d of terms(body, x (n, 1, d), z (some, d)): (n, m)."""
@@ -142,7 +164,19 @@ class Pairs:
         return graph.node("Slice", graph.node("Reshape", sums, [0, -1]), [0], [m], [1])
 
 
-def _squared_distances(graph: Graph, a: str, b: str) -> str:
+def _turned_into(features: Features | None, graph: Graph, x: str) -> str:
+    """What samples are turned into before they are compared."""
+    if features is None:
+        return x
+    x = roots(graph, x, features.root)
+    if features.unit_rows:
+        x = graph.node("Mul", x, inverse_root(graph, graph.node("ReduceSumSquare", x, [1], keepdims=1)))
+    if features.centre is None or features.factors is None:
+        return x
+    return graph.node("Mul", graph.node("Sub", x, features.centre.numpy()), features.factors.numpy())
+
+
+def _squared_distances(graph: Graph, a: str, b: Value) -> str:
     """|a - b|^2 of rows a (n, d) and constants b (m, d): (n, m)."""
     main = graph.main
     own_a = graph.node("ReduceSumSquare", a, [1], keepdims=1)

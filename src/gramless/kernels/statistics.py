@@ -1,0 +1,111 @@
+"""What two samples are compared by: one number per pair, from which kernels follow; here in any type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+TILE_ELEMENTS = 1 << 20  # of an n x m x features tensor that is in memory at once
+COINCIDING = 1e-13  # of the squared size of the data, in float64
+FARTHEST_APART = 1e150  # a mean distance is a scale, and the square of one is a number
+
+
+class Statistic(Enum):
+    """T(x, z) of two rows."""
+
+    INNER_PRODUCT = "inner products"  # <x, z>
+    SQUARED_DISTANCE = "squared distances"  # |x - z|^2
+    MINIMUM = "sums of minima"  # sum_d min(x_d, z_d)
+    CITY_BLOCK = "city-block distances"  # sum_d |x_d - z_d|
+    CHI_SQUARE = "chi-square distances"  # sum_d (x_d - z_d)^2 / (x_d + z_d), with 0 / 0 = 0
+    GIVEN = "values of a kernel without a formula"  # k(x, z) itself, by the kernel's own function
+
+    @property
+    def operations_per_feature(self) -> int:
+        return {Statistic.CITY_BLOCK: 3, Statistic.CHI_SQUARE: 5}.get(self, 2)
+
+
+def _chi_square(x: Tensor, z: Tensor) -> Tensor:
+    difference, total = x - z, x + z
+    return difference * (difference / torch.where(total == 0, 1, total))
+
+
+TERMS: dict[Statistic, Callable[[Tensor, Tensor], Tensor]] = {
+    Statistic.MINIMUM: torch.minimum,
+    Statistic.CITY_BLOCK: lambda x, z: (x - z).abs(),
+    Statistic.CHI_SQUARE: _chi_square,
+}
+"""What is summed over features, where that is no product."""
+
+
+def pair_statistic(statistic: Statistic, x: Tensor, z: Tensor) -> Tensor:
+    """T(x_i, z_j): (n, m)."""
+    if statistic is Statistic.INNER_PRODUCT:
+        return x @ z.T
+    if statistic is Statistic.SQUARED_DISTANCE:
+        return squared_distance(x, z)
+    if statistic is Statistic.CITY_BLOCK:
+        return city_block_distance(x, z)
+    if statistic is Statistic.MINIMUM:  # min(a, b) = (a + b - |a - b|) / 2
+        return (x.sum(1)[:, None] + z.sum(1)).sub_(city_block_distance(x, z)).mul_(0.5)
+    rows = max(1, TILE_ELEMENTS // max(1, z.numel()))
+    return torch.cat([TERMS[statistic](tile[:, None, :], z).sum(2) for tile in x.split(rows)])
+
+
+def own_statistic(statistic: Statistic, x: Tensor) -> Tensor:
+    """T(x_i, x_i): (n,)."""
+    if statistic is Statistic.INNER_PRODUCT:
+        return x.square().sum(1)
+    return x.sum(1) if statistic is Statistic.MINIMUM else x.new_zeros(len(x))
+
+
+def distance(statistic: Statistic, x: Tensor, z: Tensor) -> Tensor:
+    """How far apart samples are, by a statistic that says so: (n, m).
+
+    Exactly 0 where only rounding keeps two samples apart.
+    """
+    if statistic is not Statistic.SQUARED_DISTANCE:
+        return pair_statistic(statistic, x, z)
+    squared = squared_distance(x.double(), z.double()).to(x.dtype)
+    size = (x - z.mean(0)).square().sum(1).max() + (z - z.mean(0)).square().sum(1).max()
+    return torch.where(squared > COINCIDING * size, squared, 0.0).sqrt()
+
+
+def squared_distance(x: Tensor, z: Tensor) -> Tensor:
+    """|x_i - z_j|^2 by one matrix product: (n, m).
+
+    Both sides are first moved so that z has mean zero: the three terms then cancel as little as they can.
+    """
+    centre = z.mean(0)
+    a, b = x - centre, z - centre
+    inner = torch.addmm(b.square().sum(1)[None, :], a, b.T, alpha=-2.0)
+    return inner.add_(a.square().sum(1)[:, None]).clamp_min_(0.0)
+
+
+def largest_term(x: Tensor, z: Tensor) -> Tensor:
+    """Of those that cancel in `squared_distance`: it is off by so much times the precision of the type."""
+    centre = z.mean(0)
+    return (x - centre).square().sum(1).max() + (z - centre).square().sum(1).max()
+
+
+def city_block_distance(x: Tensor, z: Tensor) -> Tensor:
+    """|x_i - z_j|_1: (n, m)."""
+    return torch.cdist(x, z, p=1.0)
+
+
+def largest_feature(statistic: Statistic, most: float, width: int) -> float:
+    """Features of so many columns up to this absolute value have statistics up to `most`, a quarter of the last number
+    of their type."""
+    if statistic is Statistic.GIVEN:
+        return 4 * most
+    if statistic is Statistic.MINIMUM:
+        return most / width
+    if statistic is Statistic.CITY_BLOCK:
+        return min(most, FARTHEST_APART / 4) / width
+    if statistic is Statistic.SQUARED_DISTANCE:  # those that float32 does not hold are taken in float64
+        most = torch.finfo(torch.float64).max / 16
+    return sqrt(most / width)
