@@ -13,6 +13,7 @@ import numpy as np
 
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, label_array, with_rows
+from gramless.blocks.writing import write_rows
 from gramless.errors import DataError
 from gramless.support.progress import ProgressBar, Waiting
 from gramless.views import Layout
@@ -128,9 +129,7 @@ class Rows:
 
     def write(self, path: str | Path) -> Path:
         """Into an array file (.npy), a Zarr array (.zarr) or a folder of Parquet files (.parquet); a run that was
-        stopped, by whatever, continues after its last complete block."""
-        from gramless.blocks.sinks import write_rows
-
+        stopped, by whatever, continues."""
         return write_rows(self, Path(path))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

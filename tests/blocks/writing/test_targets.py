@@ -7,9 +7,10 @@ import zarr
 from pyarrow import parquet as pq
 
 import gramless as gl
-from gramless.blocks.sinks import same_run, write_rows
+from gramless.blocks import same_run
+from gramless.blocks.writing import write_rows
 from gramless.errors import DataError
-from tests.blocks.sinks.samples import SUFFIXES, CutRows, bytes_of, random_values
+from tests.blocks.writing.samples import SUFFIXES, CutRows, bytes_of, random_values
 
 VALUES = random_values((700, 6), np.float32)
 ENDS = list(range(50, 701, 50))

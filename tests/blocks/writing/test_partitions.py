@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from gramless.blocks.sinks import same_run
-from tests.blocks.sinks.samples import bytes_of, found_in, random_values
+from gramless.blocks import same_run
+from tests.blocks.writing.samples import bytes_of, found_in, random_values
 
 VALUES = random_values((120, 5), np.float32)
 
@@ -69,7 +69,7 @@ def test_something_else_where_it_grows_is_told(never, path):
 @pytest.mark.parametrize("what", ["rows", "array", "cube"])
 def test_what_has_no_partitions_is_told_how_to_be_written(what, path, tmp_path):
     rows = gl.in_blocks(VALUES).mapped(lambda block: block.views["view0"], 5, np.float32, "rows")
-    with pytest.raises(gl.DataError, match=r"came, and partitions are those of a Dask array.*rows\.write\(path\)"):
+    with pytest.raises(gl.DataError, match=r"got a .*, and partitions are those of a Dask array.*rows\.write\(path\)"):
         gl.write_partitions({"rows": rows, "array": VALUES, "cube": da.zeros((2, 3, 4))}[what], path)
     assert list(tmp_path.iterdir()) == []
 

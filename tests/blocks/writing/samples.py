@@ -1,19 +1,16 @@
 """Rows cut into blocks as a test wants them, and what other libraries find in the files that were written."""
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow.dataset
 import zarr
 
-from gramless.blocks.sinks.npy import NpySink
-from gramless.blocks.sinks.parquet import ParquetSink
-from gramless.blocks.sinks.zarr import ZarrSink
+from gramless.blocks.formats import RowForm
+from gramless.blocks.writing import write_rows
 
-SUFFIX = {NpySink: ".npy", ZarrSink: ".zarr", ParquetSink: ".parquet"}
-SUFFIXES = list(SUFFIX.values())
+SUFFIXES = [".npy", ".zarr", ".parquet"]
 
 
 @dataclass
@@ -69,26 +66,10 @@ def random_values(shape, dtype, seed=0):
     return rng.integers(0, 2 if np.dtype(dtype).kind == "b" else 1000, shape).astype(dtype)
 
 
-def values_of(form, n=300):
-    return random_values((n, *form.row_shape), form.dtype)
-
-
-def blocks_after(row, values, ends):
-    return [values[start:end] for start, end in pairwise([0, *ends]) if start >= row]
-
-
-def append_rest(sink, values, ends):
-    for block in blocks_after(sink.n_rows, values, ends):
-        sink.append(block)
-
-
-def written_in_one_go(kind, form, values, ends, folder):
-    folder.mkdir()
-    target = folder / f"rows{SUFFIX[kind]}"
-    with kind(folder / "partial", form) as sink:
-        append_rest(sink, values, ends)
-        sink.finish(target)
-    return bytes_of(target)
+def complete_before(row, values, n_rows=None):
+    """How many rows are in whole pieces when the run is stopped at that row."""
+    size = RowForm(values.shape[1:], values.dtype, n_rows).piece_rows
+    return row - row % size
 
 
 def random_ends(n_rows, rng, longest=60):
@@ -100,15 +81,20 @@ def random_ends(n_rows, rng, longest=60):
 
 def found_in(path: Path):
     """The rows, as the library reads them that the format comes from."""
-    suffix = path.suffixes[-2] if path.suffix == ".partial" else path.suffix
-    if suffix == ".npy":
+    if path.suffix == ".npy":
         return np.array(np.load(path, mmap_mode="r"))
-    if suffix == ".zarr":
+    if path.suffix == ".zarr":
         return zarr.open_array(path, mode="r")[:]
     table = pyarrow.dataset.dataset(path, format="parquet").to_table()
     if "values" in table.column_names:
         return table["values"].to_numpy()
     return np.array(table["vectors"].to_pylist()).reshape(len(table), table["vectors"].type.list_size)
+
+
+def written(values, path, step=30, counted=True):
+    """Rows in blocks of so many, in a file."""
+    ends = [min(end, len(values)) for end in range(step, len(values) + step, step)]
+    return write_rows(CutRows(values, ends, counted), path)
 
 
 def bytes_of(path: Path):
