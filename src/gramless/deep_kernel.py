@@ -26,7 +26,7 @@ from gramless.kernels import Custom, Distance
 from gramless.network import Layer, Network, ViewKernel, unit_values
 from gramless.network.activations import Exp
 from gramless.support.budget import require, resolve_budget, row_blocks
-from gramless.support.constraints import DEVICE
+from gramless.support.checks import DEVICE
 from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
 
 DIAGONAL_BLOCK_BYTES = 64 << 20

@@ -1,7 +1,6 @@
 """Every selector under one contract, and what each of them prefers."""
 
 from collections import Counter
-from importlib import import_module
 from operator import itemgetter
 
 import numpy as np
@@ -11,8 +10,8 @@ from scipy.optimize import brentq
 from scipy.stats import chi2
 
 import gramless as gl
-from gramless.maps.landmarks import SELECTORS
-from gramless.maps.landmarks.leverage import half_dimension_ridge, leverage_scores
+from gramless.maps import landmarks
+from gramless.maps.landmarks import SELECTORS, half_dimension_ridge, leverage_scores
 from tests.contracts.selectors import (
     AMPLE,
     SelectorContract,
@@ -80,7 +79,7 @@ def test_uniform_draws_every_row_as_often():
 @pytest.mark.parametrize("block", [64, 1])
 def test_rpcholesky_draws_pivots_from_the_residual_diagonal(block, monkeypatch):
     """Whether a pivot comes from the same block of proposals as the one before, by rejection, or from the next."""
-    monkeypatch.setattr(import_module("gramless.maps.landmarks.rpcholesky"), "BLOCK", block)
+    monkeypatch.setattr(landmarks, "PROPOSALS", block)
     gram = clustered_gram()
     draws = first_rows("rpcholesky", gram, 3, 800, 3)
     chances = oracle.pivot_distribution(gram, 3)

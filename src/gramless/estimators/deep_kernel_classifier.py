@@ -18,7 +18,7 @@ from gramless.estimators.parameters import HEAD_CONSTRAINTS, NETWORK_CONSTRAINTS
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
 from gramless.support.budget import require, resolve_budget
-from gramless.support.constraints import PLACE, Constraints, Options
+from gramless.support.checks import PLACE, Constraints, Options
 from gramless.views import Views
 
 

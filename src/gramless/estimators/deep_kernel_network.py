@@ -29,7 +29,7 @@ from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.network.activations import Exp
 from gramless.support.budget import require, resolve_budget, row_blocks
-from gramless.support.constraints import PLACE, Constraints
+from gramless.support.checks import PLACE, Constraints
 from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")

@@ -50,8 +50,7 @@ from gramless.learning import make_learning
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import TUNERS
 from gramless.support.budget import resolve_budget
-from gramless.support.checks import check_array
-from gramless.support.constraints import PLACE, POSITIVE, Constraints, StrOptions, whole
+from gramless.support.checks import PLACE, POSITIVE, Constraints, StrOptions, check_array, whole
 from gramless.views import Views
 
 N_FOLDS = 5

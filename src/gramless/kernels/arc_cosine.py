@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gramless.kernels.base import Kernel, inverse_root
-from gramless.support.constraints import whole
+from gramless.support.checks import whole
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gramless.errors import DataError
-from gramless.support.constraints import Constraints, check_parameters
+from gramless.support.checks import Constraints, check_parameters
 
 
 class Domain(Enum):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gramless.kernels.base import Kernel, inverse_root
-from gramless.support.constraints import NOT_NEGATIVE, whole
+from gramless.support.checks import NOT_NEGATIVE, whole
 
 HIGHEST = 100  # degree: of any two samples such a power is 0 or infinite, unless they are alike
 

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gramless.support.constraints import Constraints, Interval, StrOptions, whole
+from gramless.support.checks import Constraints, Interval, StrOptions, whole
 
 Scale = float | Literal["mean", "neighbours"]
 

@@ -14,8 +14,7 @@ from gramless.kernels import Gaussian, Kernel, Laplacian
 from gramless.kernels.scale import refuse_unsettled
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.budget import require
-from gramless.support.checks import check_array
-from gramless.support.constraints import Constraints, check_parameters, whole
+from gramless.support.checks import Constraints, check_array, check_parameters, whole
 
 
 @dataclass(frozen=True)
