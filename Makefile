@@ -27,9 +27,9 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs out/site
 
-# The wheel, from what git has, into dist; what must and must not be in it, and a bare installation of it at work.
+# The wheel: what must and must not be in it, and a bare installation of it at work.
 wheel: $(STAMP)
-	$(BIN)/python benchmarks/wheel.py --install
+	$(BIN)/python -m tests.wheel
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/all.py

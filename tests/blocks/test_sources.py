@@ -210,7 +210,7 @@ def test_what_is_no_data_is_refused(samples, tmp_path):
         (lambda: gl.in_blocks(views, rows=0), "'rows' parameter of in_blocks"),
         (lambda: gl.in_blocks(tmp_path / "text.parquet"), "cannot be read as Parquet"),
         (lambda: gl.in_blocks(tmp_path / "absent.parquet"), r"no file or folder .*absent\.parquet\. Check the path"),
-        (lambda: gl.in_blocks(list).layout, "no block came"),
+        (lambda: gl.in_blocks(list).layout, "got no blocks"),
         (lambda: gl.in_blocks(lambda: [views], rows=10), "come as they are"),
         (lambda: gl.in_blocks(da.zeros((9, 3)), rows=10), "come as they are"),
         (lambda: gl.in_blocks(np.zeros((0, 3))).sample(5, 0), "no samples"),
