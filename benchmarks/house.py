@@ -1,14 +1,16 @@
 """How large the house is: files, lines, folders, the longest file, parameters of estimators, names exported.
 
-`python benchmarks/house.py [COMMIT ...]` prints a table of what git has at those commits, HEAD unless some are given.
+`python benchmarks/house.py [COMMIT ...]` prints a table of what git has at those commits, HEAD unless some are given;
+`--into FILE` also puts it between the marks <!-- house --> and <!-- /house --> of a file.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import re
 import subprocess
-import sys
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 ESTIMATORS = ("DeepMapClassifier", "DeepKernelClassifier", "DeepMapNetwork", "DeepKernelNetwork")
 
@@ -66,13 +68,26 @@ def counts(commit: str) -> dict[str, str]:
     }
 
 
-def main() -> None:
-    commits = sys.argv[1:] or ["HEAD"]
+def table(commits: list[str]) -> str:
     columns = [counts(commit) for commit in commits]
-    print(f"| | {' | '.join(git('rev-parse', '--short', commit).strip() for commit in commits)} |")
-    print(f"|---|{'---:|' * len(commits)}")
-    for name in columns[0]:
-        print(f"| {name} | {' | '.join(column[name] for column in columns)} |")
+    rows = [
+        ["", *(git("rev-parse", "--short", commit).strip() for commit in commits)],
+        ["---", *["---:"] * len(commits)],
+    ]
+    rows += [[name, *(column[name] for column in columns)] for name in columns[0]]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commits", nargs="*", default=["HEAD"])
+    parser.add_argument("--into", type=Path)
+    chosen = parser.parse_args()
+    found = table(chosen.commits)
+    print(found, end="")
+    if chosen.into is not None:
+        marks = re.compile(r"(?<=<!-- house -->\n).*?(?=<!-- /house -->)", re.DOTALL)
+        chosen.into.write_text(marks.sub(lambda _: found, chosen.into.read_text()))
 
 
 if __name__ == "__main__":
