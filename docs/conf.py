@@ -3,19 +3,19 @@
 import re
 from typing import Any
 
+from sphinx.ext.napoleon import NumpyDocstring
+
 from gramless import __version__
 
 project = "Gramless"
 version = release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 html_theme = "alabaster"
 html_theme_options = {"description": "Deep kernels without the Gram matrix", "page_width": "70em"}
 html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
-napoleon_numpy_docstring = True
-napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what a parameter may be
 html_copy_source = False
@@ -27,11 +27,9 @@ ENTRY = re.compile(r"([\w, ]+) : (.+)")
 
 def as_plain_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text: `code` is code, a star is a star, and lines "name : what it is" are a list."""
-    if not (getattr(obj, "__module__", None) or "gramless").startswith("gramless"):  # inherited from scikit-learn
-        return
-    if not any(line.startswith("----") for line in lines):  # a section of NumPy's, which napoleon reads
-        lines[:] = listed(lines)
-    lines[:] = [escaped(line) for line in lines]
+    sections = any(line.startswith("----") for line in lines)  # as NumPy has them
+    plain = [escaped(line) for line in (lines if sections else listed(lines))]
+    lines[:] = NumpyDocstring(plain, what=what).lines() if sections else plain
 
 
 def listed(lines: list[str]) -> list[str]:
@@ -56,6 +54,4 @@ def escaped(line: str) -> str:
 
 
 def setup(app: Any) -> None:
-    app.connect(
-        "autodoc-process-docstring", as_plain_text, priority=100
-    )  # before napoleon, which adds marks of its own
+    app.connect("autodoc-process-docstring", as_plain_text)

@@ -24,6 +24,9 @@ Columns = Mapping[str, Any]
 class Views:
     """Several descriptions of the same samples: row i of every view describes sample i.
 
+    Nothing is copied where a view of the caller's memory will do, and nothing of the caller's is ever changed.
+    Rows can be indexed, so scikit-learn's splitters work; `X["sift"]` is one block.
+
     Parameters
     ----------
     blocks
@@ -34,9 +37,6 @@ class Views:
         With one block: the columns that belong to each view, as slices, positions or DataFrame column names.
     first_row
         The number of the first row, for messages: these may be rows of something larger.
-
-    Nothing is copied where a view of the caller's memory will do, and nothing of the caller's is ever changed.
-    Rows can be indexed, so scikit-learn's splitters work; `X["sift"]` is one block.
     """
 
     __slots__ = ("_blocks",)
