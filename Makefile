@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test fuzz lint bench readme constraints clean
+.PHONY: demo test fuzz lint docs wheel bench readme constraints clean
 
 demo: $(STAMP)
 	$(BIN)/gramless demo
@@ -22,6 +22,14 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The docs site into out/site; a warning is an error.
+docs: $(STAMP)
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs out/site
+
+# The wheel: what must and must not be in it, and a bare installation of it at work.
+wheel: $(STAMP)
+	$(BIN)/python -m tests.wheel
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/all.py

@@ -15,7 +15,7 @@ from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
 from gramless.storage.onnx import export_onnx
 from gramless.support.config import config_context, get_config, set_config
-from gramless.support.forks import survive_forks
+from gramless.support.threads import survive_forks
 from gramless.version import __version__
 from gramless.views import Views
 

@@ -6,7 +6,7 @@ class GramlessError(Exception):
 
 
 class DataError(GramlessError, ValueError):
-    """The data cannot be used as it came; the message says what came, why not, and what to do."""
+    """The data cannot be used as it is; the message says what was given, why not, and what to do."""
 
 
 class MemoryBudgetError(GramlessError, MemoryError):

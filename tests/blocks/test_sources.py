@@ -156,10 +156,10 @@ def test_samples_with_labels_and_several_views_are_told_apart(samples):
     views, labels = samples
     indicator = np.column_stack([labels == 0, labels == 1])
     with pytest.raises(
-        gl.DataError, match=r"starts at row 0: a pair came. Say labels=True .* or give two views as a list"
+        gl.DataError, match=r"starts at row 0: got a pair. Say labels=True .* or give two views as a list"
     ):
         gl.in_blocks(lambda: [(views["left"], indicator)]).total(column_sums, "sums")
-    with pytest.raises(gl.DataError, match="starts at row 0: a dict came, and not a pair"):
+    with pytest.raises(gl.DataError, match="starts at row 0: got a dict, and not a pair"):
         gl.in_blocks(lambda: [views], True).total(column_sums, "sums")
     assert gl.in_blocks(lambda: [[views["left"], indicator]]).layout == {"view0": 5, "view1": 2}
 
@@ -210,7 +210,7 @@ def test_what_is_no_data_is_refused(samples, tmp_path):
         (lambda: gl.in_blocks(views, rows=0), "'rows' parameter of in_blocks"),
         (lambda: gl.in_blocks(tmp_path / "text.parquet"), "cannot be read as Parquet"),
         (lambda: gl.in_blocks(tmp_path / "absent.parquet"), r"no file or folder .*absent\.parquet\. Check the path"),
-        (lambda: gl.in_blocks(list).layout, "no block came"),
+        (lambda: gl.in_blocks(list).layout, "got no blocks"),
         (lambda: gl.in_blocks(lambda: [views], rows=10), "come as they are"),
         (lambda: gl.in_blocks(da.zeros((9, 3)), rows=10), "come as they are"),
         (lambda: gl.in_blocks(np.zeros((0, 3))).sample(5, 0), "no samples"),

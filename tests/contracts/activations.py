@@ -58,16 +58,13 @@ class ActivationContract:
         result.zero_()
         assert torch.equal(values, kept)
 
-    def test_it_says_whether_it_keeps_kernels_psd(self, case):
-        assert case.activation.keeps_psd is case.keeps_psd
-
     def test_is_an_immutable_value(self, case):
         with pytest.raises(AttributeError):
             case.activation.name = "other"
 
 
 class PsdActivationContract:
-    """Of activations that say that they keep kernels p.s.d."""
+    """Of activations that keep kernels p.s.d."""
 
     @given(gram=psd_matrices())
     def test_a_psd_matrix_stays_psd(self, case, gram):

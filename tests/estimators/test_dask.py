@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from gramless.blocks.sinks import same_run
+from gramless.blocks import same_run
 from tests.tolerances import of_sum
 
 da = pytest.importorskip("dask.array")

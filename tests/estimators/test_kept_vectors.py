@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from gramless.blocks.sinks import same_run
+from gramless.blocks import same_run
 from gramless.estimators.kept_vectors import OURS, kept_vectors
 
 N, ROWS = 600, 100

@@ -32,7 +32,7 @@ CASES = [
     power(0, 0, 0, 1),
     ActivationCase("custom", CustomActivation(torch.sin), np.sin, False),
     ActivationCase("custom-in-place", CustomActivation(lambda t: t.sin_()), np.sin, False),
-    ActivationCase("custom-psd", CustomActivation(torch.cosh, psd=True), np.cosh, True),
+    ActivationCase("custom-psd", CustomActivation(torch.cosh), np.cosh, True),
 ]
 
 
@@ -57,7 +57,6 @@ def test_tanh_makes_a_psd_matrix_indefinite():
     assert torch.linalg.eigvalsh(gram)[0] >= -1e-15
     assert torch.linalg.eigvalsh(Tanh()(gram))[0].item() == pytest.approx(-0.026, abs=5e-4)
     assert torch.linalg.eigvalsh(Sinh()(gram))[0] >= 0
-    assert not Tanh().keeps_psd
 
 
 @pytest.mark.parametrize(
@@ -87,8 +86,7 @@ def test_make_activation_takes_names_coefficients_functions_and_activations():
     assert all(make_activation(name) == activation for name, activation in NAMED.items())
     assert make_activation((1, 0.5)) == make_activation([1, 0.5]) == Power((1.0, 0.5))
     assert make_activation(torch.sin).function is torch.sin
-    assert not make_activation(torch.exp).keeps_psd  # nobody said so
-    assert make_activation(custom := CustomActivation(torch.exp, psd=True)) is custom
+    assert make_activation(custom := CustomActivation(torch.exp)) is custom
 
 
 def test_make_activation_lists_the_names_it_knows():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from scipy import sparse
+from sklearn.base import clone
 
 import gramless as gl
 from gramless.heads import Head
@@ -183,11 +184,10 @@ PARTS = {
 @pytest.mark.parametrize(("kind", "part"), [(kind, part) for kind, parts in PARTS.items() for part in parts])
 def test_a_part_of_another_model_is_refused(kind, part, rng, tmp_path):
     """Whole in itself, but of other views, other classes, or another number of landmarks."""
-    options = {"kernel": gl.DeepKernelNetwork(**SMALL)} if kind is gl.DeepMapNetwork else SMALL
     trees, arrays = [], {}
     for number, (width, n_landmarks, n_classes) in enumerate([(5, 8, 3), (4, 6, 4)]):
         X, y = {"a": rng.random((30, width)), "b": rng.random((30, 3))}, np.arange(30) % n_classes
-        model = kind(**options)
+        model = clone(NETWORK) if kind is gl.DeepKernelNetwork else kind(NETWORK)
         if "n_landmarks" in model.get_params():
             model.set_params(n_landmarks=n_landmarks)
         path = tmp_path / str(number)

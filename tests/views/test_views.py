@@ -138,7 +138,7 @@ def test_what_cannot_be_is_said(blocks):
         gl.Views({"a": a.astype(complex)})
     with pytest.raises(gl.DataError, match="no views"):
         gl.Views({})
-    with pytest.raises(gl.DataError, match="several views came"):
+    with pytest.raises(gl.DataError, match="got several views"):
         gl.Views(blocks, columns={"a": [0]})
     with pytest.raises(gl.DataError, match=r"columns .* that are not there"):
         gl.Views(a, columns={"a": [0, 9]})

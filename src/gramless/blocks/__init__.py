@@ -2,8 +2,8 @@
 
 from gramless.blocks.base import Blocks
 from gramless.blocks.block import Block
-from gramless.blocks.cluster_files import write_partitions
 from gramless.blocks.local import Rows
+from gramless.blocks.partitions import write_partitions
 from gramless.blocks.sampling import Sample, draw
 from gramless.blocks.sources import in_blocks, lies_elsewhere
 

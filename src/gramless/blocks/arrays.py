@@ -85,7 +85,7 @@ def named_arrays(data: Any, columns: Columns | None) -> dict[str, Any]:
     else:
         arrays = {"view0": data}
     if columns is not None and (isinstance(data, (Views, Mapping)) or len(arrays) > 1):
-        raise DataError("views= cuts one array into views, but several arrays came. Give one or the other.")
+        raise DataError("views= cuts one array into views, but got several arrays. Give one or the other.")
     arrays = {name: _by_rows(name, array) for name, array in arrays.items()}
     for name, array in arrays.items():
         if len(getattr(array, "shape", ())) != 2:
@@ -94,7 +94,7 @@ def named_arrays(data: Any, columns: Columns | None) -> dict[str, Any]:
                 f"{type(array).__name__} of shape {getattr(array, 'shape', 'unknown')}."
             )
     if not arrays:
-        raise DataError("no views came: give at least one array of features.")
+        raise DataError("got no views: give at least one array of features.")
     return arrays
 
 

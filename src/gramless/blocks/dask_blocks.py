@@ -72,7 +72,7 @@ class DaskBlocks(Blocks):
         if not isinstance(labels, dask.array.Array):
             labels = label_array(with_rows(labels))
             if len(labels) != self.n_samples:
-                raise DataError(f"{self.n_samples:,} samples and {len(labels):,} labels came. Give one for each.")
+                raise DataError(f"got {self.n_samples:,} samples and {len(labels):,} labels. Give one for each.")
             labels = dask.array.from_array(labels, chunks=(self.sizes, *labels.shape[1:]))
         _check_partitions({"the samples": self.sizes, "their labels": labels.chunks[0]})
         return replace(self, labels=labels.rechunk(dict.fromkeys(range(1, labels.ndim), -1)))

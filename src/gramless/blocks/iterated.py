@@ -36,7 +36,7 @@ class IteratedBlocks(LocalBlocks):
             return self.chosen
         peeked = self.start.peek() if isinstance(self.start, OnePass) else next(iter(self.start()), None)
         if peeked is None:
-            raise DataError("no block came: there are no samples.")
+            raise DataError("got no blocks: there are no samples.")
         return self._checked(0, peeked, None).views.layout
 
     @property
@@ -63,10 +63,10 @@ class IteratedBlocks(LocalBlocks):
         pair = isinstance(item, tuple) and len(item) == 2
         with told_with_place(start):
             if self.labelled and not pair:
-                raise DataError(f"a {type(item).__name__} came, and not a pair of samples and labels.")
+                raise DataError(f"got a {type(item).__name__}, and not a pair of samples and labels.")
             if pair and not self.labelled:
                 raise DataError(
-                    "a pair came. Say labels=True if these are samples and their labels, or give two views as a list."
+                    "got a pair. Say labels=True if these are samples and their labels, or give two views as a list."
                 )
         data, labels = item if pair else (item, None)
         return checked_block(start, data, labels, self.columns, layout)

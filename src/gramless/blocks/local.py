@@ -13,6 +13,7 @@ import numpy as np
 
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, label_array, with_rows
+from gramless.blocks.writing import write_rows
 from gramless.errors import DataError
 from gramless.support.progress import ProgressBar, Waiting
 from gramless.views import Layout
@@ -36,7 +37,7 @@ class LocalBlocks(Blocks):
             found = function(block)
             sums = found if sums is None else sums + found
         if sums is None:
-            raise DataError("no block came: there are no samples.")
+            raise DataError("got no blocks: there are no samples.")
         return sums
 
     def mapped(self, function: Callable[[Block], np.ndarray], width: int | None, dtype: Any, what: str) -> Rows:
@@ -63,7 +64,7 @@ class LabelledBlocks(LocalBlocks):
     def __post_init__(self) -> None:
         n = self.samples.n_samples
         if n is not None and self.labels.shape[0] != n:
-            raise DataError(f"{n:,} samples and {self.labels.shape[0]:,} labels came. Give one label for each sample.")
+            raise DataError(f"got {n:,} samples and {self.labels.shape[0]:,} labels. Give one label for each sample.")
 
     @property
     def layout(self) -> Layout:
@@ -93,10 +94,10 @@ class LabelledBlocks(LocalBlocks):
             stop = block.stop
             found = self.labels[block.start : block.stop]
             if found.shape[0] < len(block):
-                raise DataError(f"more than {n_labels:,} samples and only that many labels came. Give one for each.")
+                raise DataError(f"got more than {n_labels:,} samples and only that many labels. Give one for each.")
             yield Block(block.start, block.views, label_array(found))
         if stop < n_labels:
-            raise DataError(f"{stop:,} samples and {n_labels:,} labels came. Give one label for each sample.")
+            raise DataError(f"got {stop:,} samples and {n_labels:,} labels. Give one label for each sample.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +129,7 @@ class Rows:
 
     def write(self, path: str | Path) -> Path:
         """Into an array file (.npy), a Zarr array (.zarr) or a folder of Parquet files (.parquet); a run that was
-        stopped, by whatever, continues after its last complete block."""
-        from gramless.blocks.sinks import write_rows
-
+        stopped, by whatever, continues."""
         return write_rows(self, Path(path))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -10,7 +10,7 @@ from gramless.blocks.arrays import ArrayBlocks
 from gramless.blocks.base import Blocks
 from gramless.blocks.iterated import IteratedBlocks
 from gramless.blocks.parquet import ParquetBlocks
-from gramless.support.constraints import check_arguments, whole
+from gramless.support.checks import check_arguments, whole
 
 ELSEWHERE = ("dask", "h5py", "zarr")  # packages whose arrays are not in memory
 

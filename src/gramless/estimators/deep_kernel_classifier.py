@@ -18,8 +18,8 @@ from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head, fit_kernel_svms
 from gramless.support.budget import require
+from gramless.support.checks import INPUT, Constraints, Options
 from gramless.support.config import current_budget
-from gramless.support.constraints import INPUT, Constraints, Options
 from gramless.views import Views, check_layout
 
 

@@ -30,8 +30,8 @@ from gramless.learning import CurvePoint, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.network.activations import Exp
 from gramless.support.budget import require, row_blocks
+from gramless.support.checks import INPUT, Constraints
 from gramless.support.config import current_budget
-from gramless.support.constraints import INPUT, Constraints
 from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")

@@ -47,9 +47,8 @@ from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import TUNERS
-from gramless.support.checks import check_array
+from gramless.support.checks import INPUT, POSITIVE, Constraints, StrOptions, check_array, whole
 from gramless.support.config import current_budget
-from gramless.support.constraints import INPUT, POSITIVE, Constraints, StrOptions, whole
 from gramless.views import Views
 
 N_FOLDS = 5

@@ -31,9 +31,8 @@ from gramless.maps.explicit import MapRecipe, warn_if_clipped
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS, RepresenterMap
 from gramless.support.budget import row_blocks
-from gramless.support.checks import check_array
+from gramless.support.checks import INPUT, WHOLE_NUMBERS, Constraints, StrOptions, check_array, is_sequence, whole
 from gramless.support.config import current_budget
-from gramless.support.constraints import INPUT, WHOLE_NUMBERS, Constraints, StrOptions, is_sequence, whole
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them

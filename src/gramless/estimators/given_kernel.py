@@ -12,7 +12,7 @@ from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.learning import Learning, make_learning
-from gramless.support.constraints import Constraints
+from gramless.support.checks import Constraints
 from gramless.views import Views
 
 KERNEL: Constraints = {"kernel": [DeepKernel, DeepKernelNetwork, FrozenEstimator, None]}

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from gramless.blocks import Block, Blocks, Rows, in_blocks, write_partitions
-from gramless.blocks.sinks.durable import lock
+from gramless.blocks.partitions import read_by_workers
+from gramless.blocks.same_run import require_same_run
 from gramless.errors import DataError
 from gramless.estimators.block_heads import BlockFit, coded_labels
 from gramless.heads import Head
+from gramless.support.atomic import locked
 
 OURS = "gramless-scratch"  # a folder within the caller's, so that no file of theirs is in the way
 FILE, PARTS, LABELS = "vectors.npy", "vectors.parquet", "labels.npy"
@@ -35,24 +37,25 @@ def kept_vectors(vectors: Any, codes: Any, scratch: Path) -> Iterator[Blocks]:
     vectors, codes : Rows of samples in blocks, or Dask arrays; then the folder must be one that all workers see
     """
     folder = scratch.absolute() / OURS
-    handle = _taken(folder)
-    try:
+    _make(folder)
+    with locked(folder):
         if isinstance(vectors, Rows):
             _remove(folder, (LABELS, f"{LABELS}.partial"))
-            paths = vectors.write(_to_be_continued(folder / FILE)), codes.write(folder / LABELS)
-            kept, known = (np.load(path, mmap_mode="r") for path in paths)
+            path = folder / FILE
+            complete = path.exists()
+            kept = np.load(path if complete else vectors.write(path), mmap_mode="r")
+            if complete:
+                require_same_run(vectors, len(kept), lambda first, last: kept[first:last], path)
+            known = np.load(codes.write(folder / LABELS), mmap_mode="r")
             yield in_blocks({VECTORS: kept}, known)
         else:
-            path = write_partitions(vectors, _to_be_continued(folder / PARTS))
-            from gramless.blocks.sinks.partitions import read_by_workers
-
+            if (folder / PARTS).exists():  # all there: put where a run looks for what it may continue
+                os.replace(folder / PARTS, folder / f"{PARTS}.partial")
+            path = write_partitions(vectors, folder / PARTS)
             yield in_blocks({VECTORS: read_by_workers(vectors, path)}, codes)
         _remove(folder, NAMES)
         with suppress(OSError):  # somebody has put something into it
             folder.rmdir()
-    finally:
-        if handle is not None:
-            os.close(handle)
 
 
 def fit_on_kept_vectors(fit: BlockFit, blocks: Blocks, vectors: Any, start: Head, scratch: Path) -> Head:
@@ -68,8 +71,7 @@ def known_vectors(block: Block) -> np.ndarray:
     return block.views[VECTORS]
 
 
-def _taken(folder: Path) -> int | None:
-    """The folder's lock."""
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -77,14 +79,6 @@ def _taken(folder: Path) -> int | None:
     strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in NAMES)
     if strangers:
         raise DataError(f"{folder} holds {strangers[0]}, which is no work of a fit. Move it, or give another scratch.")
-    return lock(folder)
-
-
-def _to_be_continued(path: Path) -> Path:
-    """The path; vectors that are all there already are put where a run looks for what it may continue."""
-    if path.exists():
-        os.replace(path, path.with_name(f"{path.name}.partial"))
-    return path
 
 
 def _remove(folder: Path, names: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from gramless.kernels import NAMED, Domain, Kernel
 from gramless.learning import LeaveOneOut, Supervised
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS
-from gramless.support.constraints import (
+from gramless.support.checks import (
     ASCENDING,
     POSITIVE,
     WHOLE_NUMBERS,

@@ -6,7 +6,7 @@ from gramless.kernels.base import Kernel, registered
 from gramless.kernels.formula import Formula
 from gramless.kernels.operations import Operation
 from gramless.kernels.statistics import Statistic
-from gramless.support.constraints import whole
+from gramless.support.checks import whole
 
 ANGULAR = (Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2)
 

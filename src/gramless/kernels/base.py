@@ -15,7 +15,7 @@ from torch import Tensor
 from gramless.errors import DataError
 from gramless.kernels.formula import Formula
 from gramless.kernels.statistics import own_statistic, pair_statistic
-from gramless.support.constraints import Constraints, check_parameters
+from gramless.support.checks import Constraints, check_parameters
 
 
 class Domain(Enum):

@@ -6,7 +6,7 @@ from typing import Any
 from gramless.kernels.base import Kernel, registered
 from gramless.kernels.formula import Formula
 from gramless.kernels.statistics import Statistic
-from gramless.support.constraints import NOT_NEGATIVE, whole
+from gramless.support.checks import NOT_NEGATIVE, whole
 
 HIGHEST = 100  # degree: of any two samples such a power is 0 or infinite, unless they are alike
 

@@ -8,7 +8,7 @@ from gramless.kernels.formula import Formula
 from gramless.kernels.operations import Operation
 from gramless.kernels.scale import ScaledKernel
 from gramless.kernels.statistics import Statistic
-from gramless.support.constraints import Interval
+from gramless.support.checks import Interval
 
 
 @registered("rational-quadratic")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gramless.kernels.base import Kernel
 from gramless.kernels.statistics import FARTHEST_APART, Statistic, distance
-from gramless.support.constraints import Interval, StrOptions, whole
+from gramless.support.checks import Interval, StrOptions, whole
 
 Scale = float | Literal["mean", "neighbours"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
-from gramless.support.constraints import NOT_NEGATIVE, POSITIVE, Constraints, Interval, check_parameters, whole
+from gramless.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, Interval, check_parameters, whole
 
 
 @dataclass(frozen=True)

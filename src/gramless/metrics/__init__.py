@@ -1,8 +1,7 @@
 """Measures as pure functions."""
 
-from gramless.metrics.annotation import AnnotationScores, annotation_scores, top_k
+from gramless.metrics.annotation import AnnotationScores, annotation_scores, mf_concepts, mf_samples, top_k
 from gramless.metrics.approximation import relative_error
-from gramless.metrics.imageclef import mf_concepts, mf_samples
 from gramless.metrics.ranking import average_precision, mean_average_precision
 from gramless.metrics.sampled_error import Estimate, sampled_relative_error
 

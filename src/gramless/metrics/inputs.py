@@ -1,4 +1,4 @@
-"""Scores and indicators as arrays, or an error that says what came instead."""
+"""Scores and indicators as arrays, or an error that says what is given instead."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _as_numbers(values: Any, name: str, ndim: int) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} is of type {array.dtype}, which cannot be compared. Give {wanted}, in numbers.")
     if array.ndim != ndim:
-        raise DataError(f"{name} came with shape {array.shape}: {ndim} dimensions are needed. Give {wanted}.")
+        raise DataError(f"{name} has the shape {array.shape}: {ndim} dimensions are needed. Give {wanted}.")
     if array.size == 0:
-        raise DataError(f"{name} came with shape {array.shape}: nothing can be measured on it. Give {wanted}.")
+        raise DataError(f"{name} has the shape {array.shape}: nothing can be measured on it. Give {wanted}.")
     return array

@@ -16,7 +16,7 @@ def average_precision(scores: Any, relevant: Any) -> float:
     The mean over relevant items i of the precision among all items that score at least s_i:
     AP = 1/|T| sum over i in T of |{j in T: s_j >= s_i}| / |{j: s_j >= s_i}|.
     Without ties it is the mean of c / rank(c) over the relevant items in the order of their scores. Tied items enter
-    together, as in scikit-learn, so the order in which they came does not matter. Only the order of scores counts:
+    together, as in scikit-learn, so the order in which they are given does not matter. Only the order of scores counts:
     negative ones are scores like others.
     """
     scores, relevant = as_scores(scores, ndim=1), as_indicator(relevant, "relevant", ndim=1)

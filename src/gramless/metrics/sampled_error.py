@@ -17,8 +17,8 @@ from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.metrics.approximation import Transformer, check_compared, pairwise_relative_error
 from gramless.support.budget import require
+from gramless.support.checks import Constraints, Interval, check_arguments, whole
 from gramless.support.config import current_budget
-from gramless.support.constraints import Constraints, Interval, check_arguments, whole
 
 FEWEST = 10  # samples, below which a spread says nothing
 ALLOWED: Constraints = {
@@ -71,7 +71,7 @@ def sampled_relative_error(
     blocks = X if isinstance(X, Blocks) else in_blocks(X if lies_elsewhere(X) else _arrays(kernel, X))
     drawn = blocks.match(kernel.layout).sample(n_samples, seed)
     if len(drawn) < FEWEST:
-        raise DataError(f"{len(drawn)} samples came, too few to tell a spread: at least {FEWEST} are needed.")
+        raise DataError(f"got {len(drawn)} samples, too few to tell a spread: at least {FEWEST} are needed.")
     views = drawn.views
     phi = torch.as_tensor(np.asarray(transformer.transform(views)))
     errors = pairwise_relative_error(phi @ phi.T, kernel.tensor(views, views).cpu().to(phi.dtype)).double()

@@ -2,9 +2,7 @@
 
 from gramless.network.activations import Activation, make_activation
 from gramless.network.initial import initial_weights, spread_gains
-from gramless.network.inputs import ViewKernel
-from gramless.network.layer import Layer
-from gramless.network.network import Network
+from gramless.network.network import Layer, Network, ViewKernel
 from gramless.network.reference import forward, gradients, unit_values
 
 __all__ = [

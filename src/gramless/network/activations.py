@@ -1,7 +1,7 @@
-"""Activations g of kernel values: each says whether it keeps a p.s.d. kernel p.s.d.
+"""Activations g of kernel values.
 
-By Schur's theorem a function does so for every kernel exactly when its power series has non-negative coefficients.
-tanh has not: for v = (1, 1/2), tanh(v v') has the eigenvalue -0.026, whatever the paper says of it.
+By Schur's theorem a function keeps every p.s.d. kernel p.s.d. exactly when its power series has non-negative
+coefficients. tanh has not: for v = (1, 1/2), tanh(v v') has the eigenvalue -0.026, whatever the paper says of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ class Activation(ABC):
     """An elementwise function of kernel values: an immutable value."""
 
     name: ClassVar[str]
-    keeps_psd: ClassVar[bool] = True
 
     @abstractmethod
     def apply_(self, values: Tensor) -> Tensor:
@@ -33,7 +32,6 @@ class Activation(ABC):
 @dataclass(frozen=True)
 class Tanh(Activation):
     name = "tanh"
-    keeps_psd = False
 
     def apply_(self, values: Tensor) -> Tensor:
         return values.tanh_()
@@ -88,16 +86,11 @@ class Power(Activation):
 
 @dataclass(frozen=True, eq=False)
 class CustomActivation(Activation):
-    """A user's own function of a tensor; taken not to keep p.s.d. unless its author says so."""
+    """A user's own function of a tensor."""
 
     function: Callable[[Tensor], Tensor]
-    psd: bool = False
 
     name = "custom"
-
-    @property
-    def keeps_psd(self) -> bool:  # type: ignore[override]
-        return self.psd
 
     def apply_(self, values: Tensor) -> Tensor:
         result = self.function(values)

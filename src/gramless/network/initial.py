@@ -44,6 +44,6 @@ def initial_weights(
     if [tuple(w.shape) for w in given] != shapes:
         raise DataError(
             f"this network needs weight matrices of shapes {shapes} (units x inputs, layer by layer), "
-            f"and {[tuple(w.shape) for w in given]} came."
+            f"got {[tuple(w.shape) for w in given]}."
         )
     return given

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from gramless.network.layer import Layer
+from gramless.network.network import Layer
 
 CPU_PAIRS = 4096  # at a time, forward: the hidden values of a chunk stay in the processor's cache
 GPU_PAIRS = 1 << 20

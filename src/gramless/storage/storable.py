@@ -23,7 +23,7 @@ from gramless.maps import CollapsedMap, LayeredMap, sublayers
 from gramless.maps.explicit import eigen, exact, fourier, spectrum, unary
 from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, activations
-from gramless.storage.hints import conforms
+from gramless.support.checks import conforms
 
 ESTIMATORS: dict[str, type] = {
     cls.__name__: cls

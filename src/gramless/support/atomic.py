@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from gramless.errors import DataError
 
 if sys.platform != "win32":
     import fcntl
@@ -60,6 +63,42 @@ def sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def put_in_place(complete: Path, target: Path) -> None:
+    """What is complete gets its name; what had it before is gone then.
+
+    A file is replaced in one step. A folder cannot be, so the old one steps aside first: at any time the target is the
+    old one, the new one, or not there.
+    """
+    aside = target.with_name(f"{target.name}.replaced")
+    if target.is_dir():
+        shutil.rmtree(aside, ignore_errors=True)
+        os.rename(target, aside)
+    os.replace(complete, target)
+    sync_folder(target.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs off a folder, until the process ends at the latest, however it ends."""
+    if sys.platform == "win32":  # which has no locks of this kind
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DataError(
+                f"another run is writing {folder} at this moment. Wait until it is done, or choose another path."
+            ) from error
+        except OSError:  # a file system that knows no locks
+            pass
+        yield
     finally:
         os.close(handle)
 

@@ -1,14 +1,110 @@
-"""What an array must be for the class that holds it: its kind, its shape, its numbers."""
+"""What values may be: parameters, arrays that a class holds, and what a file says. All else is refused in words.
+
+Parameters are declared as scikit-learn declares them (`Constraints`), and checked where they are given. What a file
+holds is first held against the type hints of the class that it names (`conforms`); arrays are checked by that class,
+whoever makes it (`check_array`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
 from torch import Tensor
 
 from gramless.errors import DataError
+
+__all__ = [
+    "ASCENDING",
+    "DEVICE",
+    "INPUT",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "WHOLE_NUMBERS",
+    "Constraints",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "Such",
+    "check_arguments",
+    "check_array",
+    "check_parameters",
+    "conforms",
+    "is_sequence",
+    "whole",
+]
+
+Constraints = dict[str, list[Any]]
+
+LARGEST = sys.float_info.max
+
+
+class Such(Options):
+    """Whatever holds for a value, and how to say it; an Options, because scikit-learn takes its own kinds only."""
+
+    def __init__(self, holds: Callable[[Any], bool], words: str) -> None:
+        super().__init__(object, set())
+        self._holds, self._words = holds, words
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return self._holds(val)
+
+    def __str__(self) -> str:
+        return self._words
+
+
+def whole(least: int, most: int = 2**63 - 1) -> Interval:
+    return Interval(Integral, least, most, closed="both")
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether something lists values, in order: a list, a tuple or a 1-D array."""
+    return (isinstance(value, Sequence) and not isinstance(value, (str, bytes))) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
+
+
+def _whole_numbers(value: Any) -> bool:
+    return is_sequence(value) and all(isinstance(n, Integral) and int(n) >= 1 for n in value)
+
+
+def _ascending(value: Any) -> bool:
+    return is_sequence(value) and len(value) == 2 and all(map(POSITIVE.is_satisfied_by, value)) and value[0] <= value[1]
+
+
+def _device_name(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"auto|cpu|cuda(:\d+)?", value) is not None
+
+
+POSITIVE = Interval(Real, 0, LARGEST, closed="right")
+NOT_NEGATIVE = Interval(Real, 0, LARGEST, closed="both")
+WHOLE_NUMBERS = Such(_whole_numbers, "a sequence of whole numbers of at least 1")
+ASCENDING = Such(_ascending, "a pair of positive numbers, the lower one first")
+DEVICE = Such(_device_name, "one of 'auto', 'cpu', 'cuda' and 'cuda:N'")
+INPUT: Constraints = {
+    "views": [Such(lambda value: isinstance(value, Mapping), "a mapping of names of views to their columns"), None],
+    "random_state": ["random_state"],
+}
+"""Of every estimator: how one array is cut into views, and what is random."""
+
+
+def check_arguments(function: str, constraints: Constraints, /, **given: Any) -> None:
+    """Refuse the first argument of a function that its constraints do not allow."""
+    validate_parameter_constraints(constraints, given, function)
+
+
+def check_parameters(instance: Any) -> None:
+    """Refuse the first parameter of a value (a dataclass) that its `_parameter_constraints` do not allow."""
+    given = {name: getattr(instance, name) for name in instance._parameter_constraints}
+    check_arguments(type(instance).__name__, instance._parameter_constraints, **given)
+
 
 PIECE = 1 << 16  # numbers looked at at once: looking takes no memory to speak of
 
@@ -66,3 +162,40 @@ def _described(array: Any) -> str:
     if not isinstance(array, (np.ndarray, Tensor)):
         return type(array).__name__
     return f"{array.dtype} of shape {tuple(array.shape)}"
+
+
+def conforms(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type, as far as hints in this package go: what is inside is looked at as well."""
+    if hint is Any or isinstance(hint, TypeVar):
+        return True
+    if hint is None or hint is type(None):
+        return value is None
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(conforms(value, option) for option in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is tuple:
+        return isinstance(value, tuple) and _conform_in_order(value, inner)
+    if origin in (list, Sequence):
+        kinds = (list,) if origin is list else (list, tuple)
+        return isinstance(value, kinds) and all(conforms(item, inner[0]) for item in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, Mapping) and all(_conform_in_order(pair, inner) for pair in value.items())
+    if origin is Callable:
+        return callable(value)
+    return _is_one(value, origin or hint)
+
+
+def _conform_in_order(value: tuple, hints: tuple) -> bool:
+    if len(hints) == 2 and hints[1] is Ellipsis:
+        return all(conforms(item, hints[0]) for item in value)
+    return len(value) == len(hints) and all(map(conforms, value, hints))
+
+
+def _is_one(value: Any, kind: type) -> bool:
+    if kind is bool:
+        return isinstance(value, (bool, np.bool_))
+    if kind in (int, float):  # as Python has it, a whole number is a real one; a truth value is neither
+        return isinstance(value, Integral if kind is int else Real) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, kind)

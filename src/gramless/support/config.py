@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from gramless.support.budget import resolve_budget
-from gramless.support.constraints import DEVICE, Constraints, StrOptions, check_arguments, whole
+from gramless.support.checks import DEVICE, Constraints, StrOptions, check_arguments, whole
 
 PRECISIONS = ("float32", "codes", "tf32", "bf16")
 CONSTRAINTS: Constraints = {

@@ -24,6 +24,9 @@ Columns = Mapping[str, Any]
 class Views:
     """Several descriptions of the same samples: row i of every view describes sample i.
 
+    Nothing is copied where a view of the caller's memory will do, and nothing of the caller's is ever changed.
+    Rows can be indexed, so scikit-learn's splitters work; `X["sift"]` is one block.
+
     Parameters
     ----------
     blocks
@@ -34,9 +37,6 @@ class Views:
         With one block: the columns that belong to each view, as slices, positions or DataFrame column names.
     first_row
         The number of the first row, for messages: these may be rows of something larger.
-
-    Nothing is copied where a view of the caller's memory will do, and nothing of the caller's is ever changed.
-    Rows can be indexed, so scikit-learn's splitters work; `X["sift"]` is one block.
     """
 
     __slots__ = ("_blocks",)
@@ -45,7 +45,7 @@ class Views:
     def __init__(self, blocks: Any, columns: Columns | None = None, *, first_row: int = 0) -> None:
         named = dict(_name_blocks(blocks, columns))
         if not named:
-            raise DataError("no views came: give at least one block of features.")
+            raise DataError("got no views: give at least one block of features.")
         names = [str(name) for name in named]
         if len(set(names)) < len(names):
             raise DataError(f"views are told apart by their names, but two of {names} are the same.")
@@ -164,9 +164,7 @@ def check_layout(mine: Layout, known: Layout) -> None:
     """Whether data has the views that a fitted network knows; others may be there too."""
     missing = [name for name in known if name not in mine]
     if missing:
-        raise DataError(
-            f"the views {missing} are missing: this network was fitted on {list(known)}, and {list(mine)} came."
-        )
+        raise DataError(f"the views {missing} are missing: this network was fitted on {list(known)}, got {list(mine)}.")
     for name, width in known.items():
         if mine[name] != width:
             raise DataError(
@@ -193,7 +191,7 @@ def is_multiview(data: Any) -> bool:
 def _name_blocks(blocks: Any, columns: Columns | None) -> Mapping[str, Any]:
     if is_multiview(blocks):
         if columns is not None:
-            raise DataError("columns= cuts one array into views, but several views came. Give one or the other.")
+            raise DataError("columns= cuts one array into views, but got several views. Give one or the other.")
         if isinstance(blocks, Views):
             return blocks._blocks
         if isinstance(blocks, Mapping):

@@ -116,7 +116,7 @@ def test_a_sixth_is_held_out(n, expected):
 
 
 def test_too_few_samples_to_hold_any_out():
-    with pytest.raises(gl.DataError, match="3 came"):
+    with pytest.raises(gl.DataError, match="got 3"):
         hold_out(torch.arange(3), generator())
 
 

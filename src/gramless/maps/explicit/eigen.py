@@ -12,8 +12,7 @@ from gramless.kernels import Kernel
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe, refuse_conditional
 from gramless.maps.explicit.spectrum import Projection, project, warn_if_clipped
 from gramless.support.budget import require
-from gramless.support.checks import check_array
-from gramless.support.constraints import Constraints, check_parameters, whole
+from gramless.support.checks import Constraints, check_array, check_parameters, whole
 
 
 @dataclass(frozen=True)

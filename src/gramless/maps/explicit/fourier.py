@@ -13,8 +13,7 @@ from gramless.errors import DataError
 from gramless.kernels import Gaussian, Kernel, Laplacian
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.budget import require
-from gramless.support.checks import check_array
-from gramless.support.constraints import Constraints, check_parameters, whole
+from gramless.support.checks import Constraints, check_array, check_parameters, whole
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from gramless.kernels import Intersection, Kernel
 from gramless.kernels.operations import inverse_root
 from gramless.kernels.statistics import Statistic, pair_statistic
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
-from gramless.support.checks import check_array
-from gramless.support.constraints import Constraints, StrOptions, check_parameters, whole
+from gramless.support.checks import Constraints, StrOptions, check_array, check_parameters, whole
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def _shuffled(rows: Tensor, generator: torch.Generator) -> Tensor:
     if len(rows) < MIN_SAMPLES:
         raise DataError(
             f"fine-tuning needs at least {MIN_SAMPLES} different samples that are not landmarks, two to fit and two to "
-            f"judge by, and {len(rows)} came. Give more unlabelled samples, or fit with fewer landmarks."
+            f"judge by, got {len(rows)}. Give more unlabelled samples, or fit with fewer landmarks."
         )
     return rows[torch.randperm(len(rows), generator=generator)]
 
