@@ -16,6 +16,7 @@ from harness import at_least, report, time_rivals
 from torch import Tensor
 
 import gramless as gl
+from gramless.maps import layered_map
 from gramless.network import forward
 
 WIDTHS = (256, 480, 576, 512, 512, 512, 512, 512, 128, 128)  # the ten views of the paper's ImageCLEF
@@ -33,9 +34,8 @@ def made_up_views(n_rows: int, seed: int) -> gl.Views:
 def compare(n_samples: int, n_landmarks: int, hidden: int, repeats: int, seed: int) -> None:
     views = made_up_views(n_samples, seed)
     kernel = gl.DeepKernelNetwork(hidden=(hidden,), learning=None, random_state=seed).fit(views).kernel_
-    settings = {"landmarks": np.arange(n_landmarks), "random_state": seed}
-    collapsed = gl.DeepMapNetwork(kernel, evaluation="collapsed", **settings).fit(views).map_
-    layered = gl.DeepMapNetwork(kernel, evaluation="layered", **settings).fit(views).map_
+    collapsed = gl.DeepMapNetwork(kernel, landmarks=np.arange(n_landmarks), random_state=seed).fit(views).map_
+    layered = layered_map(kernel, collapsed.landmarks, views, generator=torch.Generator().manual_seed(seed))
     kernel_rows = kernel.elementary(views, collapsed.landmarks, torch.float32, torch.device("cpu"))  # (40, n, N)
     input_projections = [m.projection.matrix.float() for m in layered.input_maps]
     output_projection = collapsed.projection.matrix.float()

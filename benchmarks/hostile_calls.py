@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from hostile_values import LABELS, VALUES, Rng, array, ordinary
 from sklearn.utils import estimator_html_repr
+from unfolding import unfolded
 
 import gramless as gl
 from gramless import metrics
@@ -79,11 +80,9 @@ def fitted() -> list[Any]:
         for dtype in (np.float64, np.float32):
             views = {"a": X[:, :3].astype(dtype), "b": X[:, 3:].astype(dtype)}
             found.append(kind(**settings, random_state=0).fit(views, y))
-    layered = gl.DeepMapNetwork(
-        **ESTIMATORS[gl.DeepMapNetwork], evaluation="layered", input_maps="paper", random_state=0
-    )
+    layered = unfolded(gl.DeepMapNetwork(**ESTIMATORS[gl.DeepMapNetwork], random_state=0).fit(views), views, "paper")
     several = gl.DeepMapClassifier(**ESTIMATORS[gl.DeepMapClassifier], top_k=1, random_state=0)
-    return [*found, layered.fit(views), several.fit(views, np.column_stack([y, 1 - y, y]))]
+    return [*found, layered, several.fit(views, np.column_stack([y, 1 - y, y]))]
 
 
 def hidden_over(kernels: Iterable[Any]) -> tuple[int, ...]:
@@ -220,9 +219,7 @@ def value_parameter(rng: Rng, i: int) -> Try:
         else:
             maps = {"linear": made} if kind is not Unary else {"intersection": made}
             network = gl.DeepKernelNetwork(tuple(maps), (), learning=None)
-            yield from answers(
-                gl.DeepMapNetwork(network, 4, input_maps=maps, evaluation="layered", random_state=0).fit(X), X
-            )
+            yield from answers(unfolded(gl.DeepMapNetwork(network, 4, random_state=0).fit(X), X, maps), X)
 
     return Try(f"{kind.__name__}, parameters", f"{name}={value!r}", [X, value], call)
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
+from unfolding import unfolded
 
 import gramless as gl
 from gramless.heads import OnlineHead
@@ -80,8 +81,8 @@ def models(seed: int) -> dict[str, Any]:
         ),
         "collapsed map": mapped(),
         "collapsed map, float32": gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 6, random_state=0).fit(single),
-        "layered map": mapped(evaluation="layered"),
-        "layered map, other inputs": mapped(input_maps=MIXED),
+        "layered map": unfolded(mapped(), X, "eigen"),
+        "layered map, other inputs": unfolded(mapped(), X, MIXED),
         "moved landmarks": mapped(tuning="landmarks"),
         "as it comes": gl.DeepMapClassifier(n_landmarks=6, random_state=0).fit(X, y),
         "as it comes, kernel": gl.DeepKernelClassifier(random_state=0).fit(X, Y),
@@ -92,7 +93,7 @@ def models(seed: int) -> dict[str, Any]:
         ).fit(X),
         "kernel classifier": gl.DeepKernelClassifier(gl.DeepKernelNetwork(**SMALL), class_weight={0: 2.0}).fit(X, y),
         "two classes": classifier(y > 0),
-        "texts": classifier(texts, head="hinge"),
+        "texts": classifier(texts),
         "texts as objects": classifier(texts.astype(object), n_landmarks=5),
         "labels": classifier(Y, threshold="f1"),
         "labels, calibrated": classifier(Y, top_k=2),

@@ -31,7 +31,7 @@ from torch import Tensor
 import gramless as gl
 from gramless.engine.cpu import evaluate, minimum_sums
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
-from gramless.maps import CollapsedMap, LayeredMap
+from gramless.maps import CollapsedMap, LayeredMap, layered_map
 from gramless.network import unit_values
 
 PLAIN_ROWS = 200
@@ -165,17 +165,15 @@ def compare(n_samples: int, n_landmarks: int, n_plain: int, n_written: int, repe
     X = histograms(n_samples, seed)
     kernel = paper_kernel(X, seed)
 
-    def compiled(**settings: Any) -> gl.DeepMapNetwork:
-        return gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed, **settings).fit(X)
-
-    engine = compiled()
+    engine = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(X)
+    generator = torch.Generator().manual_seed(seed)
 
     def in_codes(work: Callable[[], Any]) -> Any:
         with gl.config_context(precision="codes"):
             return work()
 
     plain, chunked = PlainMap(engine.map_, torch.float32), ChunkedMap(engine.map_, torch.float32)
-    written_out = WrittenOutMap(compiled(evaluation="layered").map_)
+    written_out = WrittenOutMap(layered_map(kernel, engine.landmarks_, X, generator=generator))
     parts = parts_of(engine.map_, X)
     X_plain, X_written = X[:n_plain], X[:n_written]
     n_of = {

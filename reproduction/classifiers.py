@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gramless.engine import choose_device
 from gramless.heads import KernelOnSubset, LinearOnSubset, SquaredHinge, fit_all_labels, fit_balanced_ensemble
-from gramless.heads.fitting import N_ROUNDS
+from gramless.heads.ensemble import N_ROUNDS
 from gramless.learning import box, solve_svm_duals
 from gramless.support.config import current_budget
 

@@ -61,26 +61,25 @@ def test_the_kernel_classifier_is_one_svm_per_class_on_its_kernel(iris):
 
 def test_the_map_classifier_is_a_linear_svm_on_its_map(iris):
     X, y = iris
-    clf = gl.DeepMapClassifier(n_landmarks=30, C=2.0, head="squared_hinge", **SMALL).fit(X, y)
+    clf = gl.DeepMapClassifier(n_landmarks=30, C=2.0, **SMALL).fit(X, y)
     phi = clf.map_network_.transform(X)
-    expected = OneVsRestClassifier(LinearSVC(C=2.0, max_iter=10_000)).fit(phi, y).decision_function(phi)
-    np.testing.assert_allclose(clf.decision_function(X), expected, atol=1e-3)
+    machine = LinearSVC(C=2.0, dual=False, tol=1e-8, max_iter=100_000)
+    expected = OneVsRestClassifier(machine).fit(phi, y).decision_function(phi)
+    # our solver stops where the gradient has fallen to 1e-4 of what it was
+    np.testing.assert_allclose(clf.decision_function(X), expected, atol=2e-3 * np.abs(expected).max())
     assert clf.n_iter_ >= 1
 
 
 def test_with_every_sample_a_landmark_the_map_classifies_as_the_kernel_does(iris):
     X, y = iris
     kernel = gl.DeepKernelClassifier(**SMALL).fit(X, y)
-    everything = gl.DeepMapClassifier(n_landmarks=len(X), head="hinge", **SMALL).fit(X, y)
+    everything = gl.DeepMapClassifier(n_landmarks=len(X), **SMALL).fit(X, y)
     assert (kernel.predict(X) == everything.predict(X)).mean() > 0.97
 
 
-@pytest.mark.parametrize("head", ["huberized_hinge", "squared_hinge", "hinge", "balanced"])
-def test_every_head_classifies(iris, tagged, head):
-    X, y = iris
-    assert cross_val_score(gl.DeepMapClassifier(n_landmarks=30, head=head, **SMALL), X, y, cv=4).mean() > 0.9
+def test_several_labels_are_learned(tagged):
     X, Y = tagged
-    clf = gl.DeepMapClassifier(n_landmarks=40, head=head, **SMALL).fit(X[:80], Y[:80])
+    clf = gl.DeepMapClassifier(n_landmarks=40, **SMALL).fit(X[:80], Y[:80])
     assert (clf.predict(X[80:]) == Y[80:]).mean() > 0.7
 
 
@@ -162,7 +161,6 @@ def test_thresholds_are_learned_on_scores_of_unseen_samples(tagged):
 
 def test_choices_of_head_and_decision_that_cannot_be(iris, tagged):
     for wrong, data in (
-        ({"head": "logistic"}, iris),
         ({"threshold": "best"}, iris),
         ({"top_k": 2}, iris),
         ({"C": 0.0}, iris),

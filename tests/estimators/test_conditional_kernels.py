@@ -10,6 +10,7 @@ from scipy import sparse
 import gramless as gl
 from gramless.maps import CollapsedMap
 from gramless.maps.landmarks import SELECTORS
+from tests.layered import unfolded
 
 KERNELS = ("distance", "hellinger", "linear")
 
@@ -59,7 +60,7 @@ def test_every_selector_and_every_tuning_but_the_papers(samples, selector):
     X, _ = samples
     kernel = network().fit(X).kernel_
     dmn = gl.DeepMapNetwork(kernel, 20, landmarks=selector, random_state=0).fit(X)
-    assert isinstance(dmn.map_, CollapsedMap)  # "auto" chose it
+    assert isinstance(dmn.map_, CollapsedMap)
     landmarks = {view: block[dmn.landmark_indices_] for view, block in X.items()}
     phi = dmn.transform(landmarks)
     np.testing.assert_allclose(phi @ phi.T, kernel(landmarks), rtol=1e-6)
@@ -69,20 +70,15 @@ def test_every_selector_and_every_tuning_but_the_papers(samples, selector):
     assert np.isfinite(dmn.transform(X)).all()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"evaluation": "layered"},
-        {"hidden_components": 5},
-        {"input_maps": {"hellinger": "exact"}, "evaluation": "layered"},
-        {"tuning": "algorithm1"},
-    ],
-    ids=str,
-)
-def test_what_needs_a_map_of_every_kernel_is_refused_with_what_to_do(samples, options):
+def test_what_needs_a_map_of_every_kernel_is_refused_with_what_to_do(samples):
     X, _ = samples
-    with pytest.raises(ValueError, match=r"distance kernel.*has none.*evaluation='collapsed'"):
-        gl.DeepMapNetwork(network((3,)), 20, random_state=0, **options).fit(X)
+    words = r"distance kernel.*has none.*as DeepMapNetwork does"
+    with pytest.raises(ValueError, match=words):
+        gl.DeepMapNetwork(network((3,)), 20, tuning="algorithm1", random_state=0).fit(X)
+    dmn = gl.DeepMapNetwork(network((3,)), 20, random_state=0).fit(X)
+    for options in ({}, {"hidden_components": 5}, {"input_maps": {"hellinger": "exact"}}):
+        with pytest.raises(ValueError, match=words):
+            unfolded(dmn, X, **options)
 
 
 def test_the_default_activation_of_a_hidden_layer_is_refused_with_what_to_do(samples):

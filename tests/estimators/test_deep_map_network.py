@@ -19,6 +19,7 @@ from gramless.kernels import Gaussian
 from gramless.maps import CollapsedMap, LayeredMap
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS, RepresenterMap, tune_algorithm1
+from tests.layered import unfolded
 from tests.networks import random_views
 
 NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)
@@ -96,53 +97,60 @@ def test_landmarks_as_rows_and_as_samples(views):
             gl.DeepMapNetwork(NETWORK, landmarks=wrong).fit(views)
 
 
-def test_evaluation_is_collapsed_where_that_is_exact_and_layered_where_it_is_not(views):
-    def kind(**settings):
-        return type(gl.DeepMapNetwork(NETWORK, 12, random_state=0, **settings).fit(views).map_)
+@pytest.mark.parametrize("settings", [{"landmarks": "clever"}, {"n_landmarks": 0}], ids=str)
+def test_landmarks_that_cannot_be_are_refused(views, settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        gl.DeepMapNetwork(**({"kernel": NETWORK, "n_landmarks": 12} | settings)).fit(views)
 
-    assert kind() is CollapsedMap
-    assert kind(input_maps={"linear": "exact"}) is CollapsedMap
-    assert kind(evaluation="layered") is LayeredMap
-    assert kind(hidden_components=4) is LayeredMap
-    assert kind(hidden_components=(4,)) is LayeredMap
-    assert kind(input_maps="paper") is LayeredMap
-    for settings in ({"hidden_components": 4}, {"input_maps": "paper"}):
-        with pytest.raises(ValueError, match="evaluation='layered'"):
-            kind(evaluation="collapsed", **settings)
+
+def test_unfolded_layers_are_the_same_map(views):
+    dmn = gl.DeepMapNetwork(NETWORK, 12, random_state=0).fit(views)
+    collapsed = gram(dmn.transform(views))
+    assert isinstance(dmn.map_, CollapsedMap)
+    for settings in ({}, {"input_maps": {"linear": "exact"}}):
+        assert isinstance(unfolded(dmn, views, **settings).map_, LayeredMap)
+        np.testing.assert_allclose(gram(dmn.transform(views)), collapsed, rtol=1e-6)
+    for hidden in (4, (4,)):
+        truncated = gram(unfolded(dmn, views, hidden_components=hidden).transform(views))
+        assert np.abs(truncated - collapsed).max() > 1e-6
+
+
+def test_layers_that_cannot_be_unfolded_so_are_refused(views):
+    dmn = gl.DeepMapNetwork(NETWORK, 12, random_state=0).fit(views)
     for settings in (
-        {"evaluation": "fast"},
         {"input_maps": "best"},
         {"input_maps": {"laplacian": "fourier"}},
         {"input_maps": {"linear": "best"}},
         {"hidden_components": (4, 4)},
-        {"landmarks": "clever"},
-        {"n_landmarks": 0},
     ):
         with pytest.raises(ValueError, match=next(iter(settings)).split("_")[0]):
-            gl.DeepMapNetwork(**({"kernel": NETWORK, "n_landmarks": 12} | settings)).fit(views)
+            unfolded(dmn, views, **settings)
 
 
 def test_the_papers_input_maps_stay_close_to_the_kernel(views):
-    dmn = gl.DeepMapNetwork(NETWORK, 12, input_maps="paper", random_state=0).fit(views)
+    dmn = unfolded(gl.DeepMapNetwork(NETWORK, 12, random_state=0).fit(views), views, input_maps="paper")
     chosen = views[dmn.landmark_indices_]
     np.testing.assert_allclose(gram(dmn.transform(chosen)), dmn.kernel_(chosen), rtol=0.02)
 
 
-@pytest.mark.parametrize("evaluation", ["collapsed", "layered"])
-def test_clipping_is_reported_per_layer_and_unit_and_warned_of(rng, evaluation):
+@pytest.mark.parametrize("layered", [False, True])
+def test_clipping_is_reported_per_layer_and_unit_and_warned_of(rng, layered):
     X = rng.random((30, 2))
     network = gl.DeepKernelNetwork(
         ["linear"], (3,), hidden_gain=8.0, output_activation="identity", learning=None, normalize=False
     )
     with pytest.warns(gl.ClippedSpectrumWarning, match="negative and is clipped"):
-        dmn = gl.DeepMapNetwork(network, 30, evaluation=evaluation, random_state=0).fit(X)
+        dmn = gl.DeepMapNetwork(network, 30, random_state=0).fit(X)
+    if layered:
+        with pytest.warns(gl.ClippedSpectrumWarning, match="a unit's kernel on the landmarks was negative"):
+            unfolded(dmn, X)
     shape = [len(layer) for layer in dmn.clipped_mass_]
-    assert shape == ([1] if evaluation == "collapsed" else [3, 1])
+    assert shape == ([3, 1] if layered else [1])
     assert all(mass > 0 for mass in dmn.clipped_mass_[0])
 
 
 def test_nothing_is_clipped_where_activations_keep_psd(views, recwarn):
-    dmn = gl.DeepMapNetwork(NETWORK, 20, evaluation="layered", random_state=0).fit(views)
+    dmn = unfolded(gl.DeepMapNetwork(NETWORK, 20, random_state=0).fit(views), views)
     assert not any(any(layer) for layer in dmn.clipped_mass_)
     assert not [w for w in recwarn if w.category is gl.ClippedSpectrumWarning]
 
@@ -225,7 +233,7 @@ def test_what_algorithm_1_has_made_is_not_tuned_again(rng):
     generator = torch.Generator().manual_seed(0)
     dmn.map_ = tune_algorithm1(dmn.map_, views, generator, max_iterations=25).map
     assert isinstance(dmn.map_, RepresenterMap)
-    with pytest.raises(ValueError, match="fit anew, with another tuning"):
+    with pytest.raises(ValueError, match="Fit anew, with another tuning"):
         dmn.fine_tune(views)
 
 
@@ -233,7 +241,7 @@ def test_what_cannot_be_tuned_is_said(views):
     with pytest.raises(ValueError, match=r"'tuning' parameter .* Got 'magic'"):
         gl.DeepMapNetwork(NETWORK, 10, tuning="magic", random_state=0).fit(views)
     with pytest.raises(ValueError, match="LayeredMap is not fine-tuned"):
-        gl.DeepMapNetwork(NETWORK, 10, evaluation="layered", tuning="landmarks", random_state=0).fit(views)
+        unfolded(gl.DeepMapNetwork(NETWORK, 10, random_state=0).fit(views), views).fine_tune(views)
 
 
 def test_more_landmarks_than_samples_takes_all_of_them(views):

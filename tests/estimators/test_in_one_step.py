@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import gramless as gl
-from gramless.estimators import deep_kernel_network, deep_map_classifier, deep_map_network
+from gramless.estimators import deep_kernel_network, deep_map_classifier, deep_map_network, in_turn
 
 NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
 
@@ -30,7 +30,7 @@ def stop(call, place, name, monkeypatch):
 
 STEPS = {
     "labelling": (gl.DeepMapClassifier, deep_map_classifier, "learn_labelling"),
-    "classifiers": (gl.DeepMapClassifier, deep_map_classifier.LinearFit, "__call__"),
+    "classifiers": (gl.DeepMapClassifier, deep_map_classifier, "fit_all_labels"),
     "map": (gl.DeepMapNetwork, deep_map_network, "collapse"),
     "scale": (gl.DeepKernelNetwork, deep_kernel_network, "spread"),
 }
@@ -60,13 +60,13 @@ def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
     X, y = samples(0)
     model = gl.DeepMapClassifier(NETWORK, 20, random_state=0)
     learn = getattr(model, method)
-    stop(lambda: learn(X, y), gl.DeepMapClassifier, "_residual", monkeypatch)
+    stop(lambda: learn(X, y), gl.DeepMapClassifier, "_features", monkeypatch)
     with pytest.raises(NotFittedError):
         model.predict(X)
     expected = model.fit(X, y).decision_function(X)
     steps = {
-        "fit": ((gl.DeepMapClassifier, "_residual"), (deep_map_classifier.LinearFit, "__call__")),
-        "partial_fit": ((deep_map_classifier, "views_to_use"), (deep_map_classifier.OnlineHead, "update")),
+        "fit": ((gl.DeepMapClassifier, "_features"), (deep_map_classifier, "fit_all_labels")),
+        "partial_fit": ((in_turn, "views_to_use"), (in_turn.OnlineHead, "update")),
     }
     for place, name in steps[method]:
         stop(lambda: learn(*samples(1)), place, name, monkeypatch)

@@ -289,9 +289,6 @@ def test_a_wish_that_contradicts_other_parameters_is_refused(samples):
     for landmarks in ([0, 1, 2], gl.Views({"view0": samples[:5]})):
         with pytest.raises(ValueError, match="lets fit choose how many"):
             gl.DeepMapNetwork(KERNEL, "1%", landmarks=landmarks).fit(samples)
-    for layered in ({"evaluation": "layered"}, {"input_maps": {"gaussian": "fourier"}}):
-        with pytest.raises(ValueError, match="wish for a collapsed map"):
-            gl.DeepMapNetwork(KERNEL, "1%", **layered).fit(samples)
 
 
 def test_nothing_is_said_where_the_wish_is_met(samples):

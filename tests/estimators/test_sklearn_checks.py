@@ -15,7 +15,6 @@ ESTIMATORS = [
     gl.DeepKernelNetwork(SIGNED, **UNLEARNED),
     gl.DeepMapNetwork(n_landmarks=10, random_state=0),
     gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **FEW), n_landmarks=10, random_state=0),
-    gl.DeepMapNetwork(gl.DeepKernelNetwork(SIGNED, **UNLEARNED), 10, evaluation="layered", random_state=0),
     gl.DeepKernelClassifier(random_state=0),
     gl.DeepKernelClassifier(gl.DeepKernelNetwork(SIGNED, **UNLEARNED), random_state=0),
     gl.DeepMapClassifier(n_landmarks=10, random_state=0),

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import gramless as gl
-from gramless.heads import Labels, fit_kernel_svms, fit_linear_svms
+from gramless.heads import Labels, SquaredHinge, fit_all_labels, fit_kernel_svms
 
 
 def counted(signs):
@@ -31,23 +31,13 @@ def test_kernel_machines_are_scikit_learns(samples):
         np.testing.assert_allclose(head.margins(X @ X.T)[:, label], expected, atol=2e-3 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_linear_machines_are_scikit_learns(samples, loss):
-    X, Y = samples
-    labels, signs = Labels.of(Y)
-    head = fit_linear_svms(X, signs, 0.5, loss, labels.weights(*counted(signs), None), 100_000, 0)
-    for label in range(3):
-        machine = LinearSVC(C=0.5, loss=loss, dual="auto", max_iter=100_000, random_state=0).fit(X, Y[:, label])
-        np.testing.assert_allclose(head.margins(X)[:, label], machine.decision_function(X), atol=1e-6)
-
-
 def test_a_label_without_positives_or_without_negatives_gets_its_constant_answer(samples):
     X, Y = samples
     Y = np.column_stack([Y[:, 0], np.zeros(60, int), np.ones(60, int)])
     labels, signs = Labels.of(Y)
     weights = labels.weights(*counted(signs), "balanced")
     for head, features in (
-        (fit_linear_svms(X, signs, 1.0, "squared_hinge", weights, 10_000, 0), X),
+        (fit_all_labels(X, signs, SquaredHinge(), 1.0, weights, budget=2**30), X),
         (fit_kernel_svms(X @ X.T, signs, 1.0, weights), X @ X.T),
     ):
         predicted = labels.decide(head.margins(features))

@@ -19,6 +19,7 @@ from gramless.kernels import (
     Precomputed,
     RationalQuadratic,
 )
+from tests.layered import unfolded
 
 KERNELS = {
     "linear": Linear(),
@@ -115,14 +116,16 @@ def test_a_map_in_float32_refuses_what_only_float64_holds(rng):
         fitted.transform(new)
 
 
-@pytest.mark.parametrize("evaluation", ["collapsed", "layered"])
+@pytest.mark.parametrize("layered", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_network_that_overflows_is_refused(evaluation, dtype, rng):
+def test_a_network_that_overflows_is_refused(layered, dtype, rng):
     X = rng.random((9, 3)).astype(dtype)
     steep = network(Linear(), activation="identity", output_activation="exp")
     with pytest.raises(gl.DataError, match="overflows"):
         steep.fit(1e3 * X)
-    fitted = gl.DeepMapNetwork(steep, 4, evaluation=evaluation, random_state=0).fit(X)
+    fitted = gl.DeepMapNetwork(steep, 4, random_state=0).fit(X)
+    if layered:
+        unfolded(fitted, X)
     for function in (fitted.transform, fitted.kernel_, fitted.kernel_.diagonal):
         with pytest.raises(gl.DataError, match="overflows"):
             function(1e3 * X)

@@ -16,6 +16,7 @@ from gramless.learning import SemiSupervised
 from gramless.maps.explicit import Fourier, Unary
 from gramless.storage.model_file import FORM, FORM_VERSION
 from gramless.support.array_file import write_array_file
+from tests.layered import unfolded
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 
@@ -61,18 +62,8 @@ MODELS = {
     "map of distances": gl.DeepMapNetwork(
         gl.DeepKernelNetwork(("distance", "hellinger"), activation="exp", **NETWORK), n_landmarks=12, random_state=0
     ),
-    "layered map with exact roots": gl.DeepMapNetwork(
-        gl.DeepKernelNetwork(("hellinger", "linear"), **NETWORK),
-        n_landmarks=12,
-        evaluation="layered",
-        input_maps={"hellinger": "exact"},
-        random_state=0,
-    ),
     "polynomial activation": gl.DeepKernelNetwork(activation=(0.0, 1.0, 0.5), **NETWORK),
     "collapsed map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, random_state=0),
-    "layered map": gl.DeepMapNetwork(KERNEL, n_landmarks=12, evaluation="layered", random_state=0),
-    "layered map with the paper's input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps="paper", random_state=0),
-    "layered map with other input maps": gl.DeepMapNetwork(KERNEL, 12, input_maps=MIXED, random_state=0),
     "map with moved landmarks": gl.DeepMapNetwork(KERNEL, n_landmarks=12, tuning="landmarks", random_state=0),
     "map tuned by the paper's algorithm": gl.DeepMapNetwork(
         KERNEL, n_landmarks=12, tuning="algorithm1", random_state=0
@@ -83,16 +74,31 @@ MODELS = {
 }
 
 
+LAYERED_MAPS = {
+    "layers unfolded": (KERNEL, {}),
+    "the paper's input maps": (KERNEL, {"input_maps": "paper"}),
+    "other input maps": (KERNEL, {"input_maps": MIXED}),
+    "exact roots": (
+        gl.DeepKernelNetwork(("hellinger", "linear"), **NETWORK),
+        {"input_maps": {"hellinger": "exact"}},
+    ),
+}
+
+
 def answers(model, X):
     if hasattr(model, "predict"):
         return model.decision_function(X)
     return model.transform(X) if hasattr(model, "transform") else model.kernel_(X)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *LAYERED_MAPS])
 def test_a_fitted_model_comes_back_with_every_parameter_and_the_same_answers(name, data, tmp_path):
     X, y = data
-    model = MODELS[name].fit(X, y)
+    if name in MODELS:
+        model = MODELS[name].fit(X, y)
+    else:
+        kernel, settings = LAYERED_MAPS[name]
+        model = unfolded(gl.DeepMapNetwork(kernel, 12, random_state=0).fit(X), X, **settings)
     path = tmp_path / "model.gramless"
     gl.save(model, path)
     loaded = gl.load(path)

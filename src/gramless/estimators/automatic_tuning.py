@@ -12,6 +12,7 @@ from torch import Tensor
 from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.inputs import generator_from
 from gramless.estimators.network_learning import annotation_score
 from gramless.estimators.unlabelled import samples_of
 from gramless.maps import CollapsedMap
@@ -48,7 +49,8 @@ def tune_automatically(
     if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
         return AutomaticTuning()
     try:
-        network.fine_tune(views).set_params(tuning="landmarks")
+        network.tune("landmarks", views, generator_from(network.random_state))
+        network.set_params(tuning="landmarks")
         if len(signs) < FEWEST_LABELLED:
             return AutomaticTuning()
         generator, moved = torch.Generator().manual_seed(seed), network.map_

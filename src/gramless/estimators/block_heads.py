@@ -11,8 +11,10 @@ import numpy as np
 
 from gramless.blocks import Block, Blocks
 from gramless.estimators.unlabelled import MARK, labelled_rows
-from gramless.heads import Head, LabelCounts, Labels, MarginLoss, NewtonTotals, fit_over_blocks, newton_totals
+from gramless.heads import Head, LabelCounts, Labels, NewtonTotals, SquaredHinge, fit_over_blocks, newton_totals
 from gramless.learning import Learning
+
+MOST_PASSES = 10_000  # over the data; a handful is what it takes, hundreds a hard margin
 
 VectorsOf = Callable[[Block], np.ndarray]
 """The vectors of a block's samples: (n, d)."""
@@ -27,16 +29,13 @@ class BlockFit:
     counts : how many samples have each label, of all
     sides : (n_labels, 2), C times the weights of negatives and positives
     budget : bytes for sums
-    max_iter : most passes over the data
     """
 
-    loss: MarginLoss
     labels: Labels
     learning: Learning | None
     counts: LabelCounts
     sides: np.ndarray
     budget: int
-    max_iter: int
 
     def on_codes(self) -> BlockFit:
         """The same for blocks whose labels are `coded_labels`."""
@@ -53,7 +52,7 @@ class BlockFit:
 
         positives = self.counts.positives
         varied = (positives > 0) & (positives < self.counts.n_samples)
-        return fit_over_blocks(totals, start, varied, budget=self.budget, max_iter=self.max_iter)
+        return fit_over_blocks(totals, start, varied, budget=self.budget, max_iter=MOST_PASSES)
 
 
 def coded_labels(fit: BlockFit, block: Block) -> np.ndarray:
@@ -71,4 +70,4 @@ def _totals(
     labels = np.asarray(block.labels)
     labelled = labelled_rows(labels, fit.learning)
     signs = fit.labels.signs(labels[labelled])[:, chosen]
-    return newton_totals(vectors_of(block)[labelled], signs, w, reach, fit.loss, fit.sides[chosen])
+    return newton_totals(vectors_of(block)[labelled], signs, w, reach, SquaredHinge(), fit.sides[chosen])

@@ -21,7 +21,7 @@ from gramless.estimators.block_inputs import blocks_to_fit
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
+from gramless.estimators.inputs import as_labels, generator_from, remember_layout, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_kernel
 from gramless.estimators.parameters import NETWORK_CONSTRAINTS, kernel_list, needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows
@@ -125,18 +125,31 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
         Data in blocks (in_blocks), labels included, is looked at once, and everything is settled on a sample of it.
         """
-        settings, blocks = make_learning(self.learning), blocks_to_fit(self, X, y)
-        if settings is not None and y is None and not (blocks and blocks.has_labels):
+        blocks = blocks_to_fit(self, X, y)
+        self._require_labels(y, has_labels=blocks is not None and blocks.has_labels)
+        with fitted_in_one_step(self) as fresh:
+            if blocks is None:
+                fresh._fit(views_to_fit(fresh, X), y, labelled)
+            else:
+                fresh._fit_sample(blocks, labelled)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_views(self, views: Views, y: Any) -> Self:
+        """As `fit`, on views that an estimator around this one has checked."""
+        self._require_labels(y)
+        self._fit(remember_layout(self, views), y, None)
+        return self
+
+    def _require_labels(self, y: Any, *, has_labels: bool = False) -> None:
+        if make_learning(self.learning) is not None and y is None and not has_labels:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: its weights are learned "
                 "from labels. Pass y, or set learning=None to keep the weights as they are initialised."
             )
-        with fitted_in_one_step(self) as fresh:
-            fresh._fit(X, y, labelled) if blocks is None else fresh._fit_sample(blocks, labelled)
-        return self
 
-    def _fit(self, X: Any, y: Any, labelled: Any) -> None:
-        views, settings = views_to_fit(self, X), make_learning(self.learning)
+    def _fit(self, views: Views, y: Any, labelled: Any) -> None:
+        settings = make_learning(self.learning)
         generator = generator_from(self.random_state)
         sample = views[torch.randperm(len(views), generator=generator)[: 5 * SCALE_SAMPLES]]
         inputs = self._inputs(views, sample, generator)
@@ -161,7 +174,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         if labelled is not None:
             raise ValueError("with data in blocks there is no mask: mark samples without a label by y = -1.")
         look = first_look(blocks, self.sample_size(), seed_from(self.random_state), make_learning(self.learning))
-        self._fit(look.sample.views, look.sample.labels, None)
+        self._fit(remember_layout(self, look.sample.views), look.sample.labels, None)
         check_domains(self.kernel_, look)
 
     def _initial_layers(self, inputs: Sequence[ViewKernel], generator: torch.Generator) -> tuple[Layer, ...]:

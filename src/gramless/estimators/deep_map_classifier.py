@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from sklearn.base import _fit_context
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
-from gramless.errors import DataError
 from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
-from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel, learning_of
-from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
+from gramless.estimators.in_turn import LearnsInTurn
+from gramless.estimators.inputs import remember_layout, seed_from
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
@@ -30,32 +27,29 @@ from gramless.heads import (
     Calibration,
     FitSummary,
     Head,
-    HuberizedHinge,
-    Kind,
-    LabelCounts,
-    LinearFit,
-    MarginLoss,
     OnlineHead,
     SquaredHinge,
     Threshold,
     TopGains,
     TopK,
-    Weights,
+    fit_all_labels,
     out_of_fold_scores,
 )
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
-from gramless.maps import CollapsedMap
+from gramless.maps import DeepMap
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import INPUT, POSITIVE, Constraints, StrOptions, check_array, whole
 from gramless.support.config import current_budget
 from gramless.views import Views
 
 N_FOLDS = 5
-SMALLEST_WIDTH = 1e-3  # of the mean diagonal: with every sample a landmark nothing is missing, and the hinge is plain
+
+Fit = Callable[[np.ndarray, np.ndarray], Head]
+"""Classifiers from vectors (n, d) and signs (n, n_labels)."""
 
 
-class DeepMapClassifier(ViewsClassifier):
+class DeepMapClassifier(LearnsInTurn):
     """A deep kernel network, compiled into an explicit map, and one linear SVM per label on its vectors.
 
     Linear in the number of samples, in time and in memory.
@@ -72,11 +66,9 @@ class DeepMapClassifier(ViewsClassifier):
         landmarks and weights a few steps with the labels, as far as held-out samples say that it helps; with fewer than
         50 samples besides the landmarks, or kernels that have no gradient, the map stays as it is compiled.
     C : float
-        Penalty of the SVM.
-    head : "squared_hinge", "huberized_hinge", "hinge", "balanced"
-        The classifiers on the vectors. In the kernel every training sample has a private share of the spectrum that the
-        vectors lack, and a plain hinge suffers from it. The Huberised hinge puts its mean back, as a number on the
-        diagonal of the dual; the squared hinge, which has such a number too, did better on validation data.
+        Penalty of the SVMs, whose hinge is squared: in the kernel every training sample has a private share of the
+        spectrum that the vectors lack; a plain hinge suffers from it, and a number on the diagonal of the dual makes up
+        for it, as the squared hinge has.
     top_k : int or None
         With several labels per sample: predict k labels of every sample, those that most raise recall and precision on
         average over labels. None predicts every label above its threshold.
@@ -88,8 +80,6 @@ class DeepMapClassifier(ViewsClassifier):
         Without top_k: labels with a positive score, or above the threshold that had the best out-of-fold F1.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
-    max_iter : int
-        Of the solver, per label; on data in blocks, passes over it.
     scratch : path or None
         With data in blocks: a folder, on a cluster one that all workers see. In a folder of their own within it,
         vectors of the training samples are kept while the classifiers are fitted; after a stop the same fit continues
@@ -116,7 +106,7 @@ class DeepMapClassifier(ViewsClassifier):
         What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
     """
 
-    sometimes = ViewsClassifier.sometimes | {"operating_points_"}
+    sometimes = LearnsInTurn.sometimes | {"operating_points_"}
 
     map_network_: DeepMapNetwork
     calibration_: Calibration | None
@@ -124,7 +114,6 @@ class DeepMapClassifier(ViewsClassifier):
     operating_points_: tuple[OperatingPoint, ...]
     finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
-    online_: FitSummary | OnlineHead | None
 
     _parameter_constraints: ClassVar[Constraints] = (
         KERNEL
@@ -133,11 +122,9 @@ class DeepMapClassifier(ViewsClassifier):
         | INPUT
         | {
             "tuning": [StrOptions({"auto", *TUNERS}), None],
-            "head": [StrOptions(set(get_args(Kind)))],
             "top_k": [whole(1), None],
             "recall_weight": [POSITIVE, StrOptions({"auto"}), None],
             "threshold": [StrOptions({"sign", "f1"})],
-            "max_iter": [whole(1, 2**31 - 1)],
             "scratch": [str, os.PathLike, None],
         }
     )
@@ -151,12 +138,10 @@ class DeepMapClassifier(ViewsClassifier):
         n_components: int | None = None,
         tuning: str | None = "auto",
         C: float = 1.0,
-        head: Kind = "squared_hinge",
         top_k: int | None = None,
         recall_weight: float | str | None = "auto",
         threshold: str = "sign",
         class_weight: Any = None,
-        max_iter: int = 10_000,
         scratch: str | Path | None = None,
         views: Mapping[str, Any] | None = None,
         random_state: Any = None,
@@ -167,12 +152,10 @@ class DeepMapClassifier(ViewsClassifier):
         self.n_components = n_components
         self.tuning = tuning
         self.C = C
-        self.head = head
         self.top_k = top_k
         self.recall_weight = recall_weight
         self.threshold = threshold
         self.class_weight = class_weight
-        self.max_iter = max_iter
         self.scratch = scratch
         self.views = views
         self.random_state = random_state
@@ -186,109 +169,40 @@ class DeepMapClassifier(ViewsClassifier):
             n_components=self.n_components,
             tuning=None if self.tuning == "auto" else self.tuning,
             random_state=seeds[1],
-        ).fit(views)
+        ).fit_views(views)
         tuned = AutomaticTuning()
         if self.tuning == "auto":
             tuned = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
-        fit = LinearFit(self.head, self.C, self._residual(known, phi), self.max_iter, current_budget(), seeds[2])
         weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-        self._learn_labelling(fit, known, phi, tuned.unshaped, signs, weights, seeds[2])
-        head = fit(phi, signs, weights)
+
+        def fit(phi: np.ndarray, signs: np.ndarray) -> Head:
+            return fit_all_labels(phi, signs, SquaredHinge(), self.C, weights, budget=current_budget())
+
+        unseen = (lambda: phi) if tuned.unshaped is None else partial(_mapped, tuned.unshaped, known)
+        self._learn_labelling(fit, unseen, signs, seeds[2])
+        head = fit(phi, signs)
         self.n_iter_ = head.n_iter
-        self.online_: OnlineHead | FitSummary | None = None
-        if self._learns_in_turn():
-            self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights))
+        self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights)) if self._learns_in_turn() else None
         return head
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from one more block of samples, for data that comes once; blocks should come in random order.
-
-        The first block, or a `fit` before it, settles everything but the classifiers, and should have some thousands of
-        samples. Data that can be read several times is better learned from by `fit`. Samples without a label are marked
-        as for `fit`, and after the first block nothing is learned from them.
-
-        classes : all that will come, with the first block; without it, and with several labels per sample, they are the
-            first block's
-        """
-        with fitted_in_one_step(self, going_on=True) as fresh:
-            fresh._fit_next(X, as_labels(y), classes)
-        return self
-
-    def _fit_next(self, X: Any, y: Any, classes: Any) -> None:
-        if not self._learns_in_turn():
-            raise ValueError(
-                f"head={self.head!r}, class_weight={self.class_weight!r}: partial_fit learns with the squared hinge, "
-                "and cannot balance classes of which more are to come. Give weights by class, or None."
-            )
-        labelled = labelled_rows(y, learning_of(self.kernel))
-        if not hasattr(self, "head_"):
-            online = self._first_block(views_to_fit(self, X), y, labelled, classes)
-        elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):
-            raise DataError(
-                f"got classes={classes}, but {self.classes_.tolist()} with the first block. Give the same, or none."
-            )
-        else:
-            online = self._remembered()
-        views = views_to_use(self, X)
-        check_consistent_length(views, y)
-        if labelled.any():
-            signs = self.labels_.signs(labels_of(y, labelled))
-            online = online.update(self._features(samples_of(views, labelled)), signs, max_iter=self.max_iter)
-        self.online_ = online
-        self.head_ = online.head
-
-    def _learns_in_turn(self) -> bool:
-        """Whether blocks can be learned from one after the other."""
-        return self.head == "squared_hinge" and not isinstance(self.class_weight, str)
-
-    def _first_block(self, views: Views, y: Any, labelled: np.ndarray, classes: Any) -> OnlineHead:
-        check_consistent_length(views, y)
-        known = labels_of(y, labelled)
-        self.labels_ = LabelCounts.of(known if classes is None or y.ndim == 2 else np.asarray(classes)).labels
-        self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known))
-        return self._nothing_remembered()
-
-    def _remembered(self) -> OnlineHead:
-        """Of the blocks so far, or of what was fitted."""
-        if isinstance(self.online_, FitSummary):
-            return self._nothing_remembered().after_fit(self.online_, self.head_)
-        if self.online_ is None:
-            raise ValueError(
-                "partial_fit goes on from classifiers with the squared hinge and no balanced classes, and this one "
-                "was fitted with others. Fit anew."
-            )
-        return self.online_
-
-    def _nothing_remembered(self) -> OnlineHead:
-        n_labels, n_features = self.head_.coefficients.shape
-        weights = self.labels_.weights(np.ones(n_labels), 2, self.class_weight)  # which no number of samples enters
-        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=current_budget())
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
-        if self.head not in ("squared_hinge", "huberized_hinge"):
-            raise ValueError(f"head={self.head!r}: on data in blocks there are 'squared_hinge' and 'huberized_hinge'.")
         learning = learning_of(self.kernel)
         look = first_look(blocks, self._sample_size(), seed_from(self.random_state), learning)
         assert look.labels is not None
         assert look.sample.labels is not None
         self.labels_ = look.labels.labels
         self.classes_ = self.labels_.classes
-        views, y = views_to_fit(self, look.sample.views), look.sample.labels
+        views, y = remember_layout(self, look.sample.views), look.sample.labels
         labelled = labelled_rows(y, learning)
         start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)))
         check_domains(self.map_network_.kernel_, look)
-        loss: MarginLoss = SquaredHinge()
-        if self.head == "huberized_hinge":
-            loss = HuberizedHinge(self._residual(views, self._features(views)))
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
         sides, budget = self.C * np.array(weights), current_budget()
-        fit = BlockFit(loss, self.labels_, learning, look.labels, sides, budget, self.max_iter)
+        fit = BlockFit(self.labels_, learning, look.labels, sides, budget)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)
         else:
@@ -322,31 +236,16 @@ class DeepMapClassifier(ViewsClassifier):
     def _known_sample(self) -> Views:
         return self.map_network_.landmarks_[:1]
 
-    def _residual(self, views: Views, phi: np.ndarray) -> float:
-        """The mean of kappa(x, x) - |phi(x)|^2: what of a sample the map does not show."""
-        diagonal = self.map_network_.kernel_.diagonal_tensor(views).double().cpu().numpy()
-        missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
-        return max(float(missing.mean()), SMALLEST_WIDTH * (float(diagonal.mean()) or 1.0))
-
-    def _learn_labelling(
-        self,
-        fit: LinearFit,
-        views: Views,
-        phi: np.ndarray,
-        unshaped: CollapsedMap | None,
-        signs: np.ndarray,
-        weights: Weights,
-        seed: int,
-    ) -> None:
-        """From out-of-fold scores; on vectors that labels have shaped, no fold would be unseen."""
+    def _learn_labelling(self, fit: Fit, vectors: Callable[[], np.ndarray], signs: np.ndarray, seed: int) -> None:
+        """From out-of-fold scores, on vectors that labels have not shaped: of others no fold would be unseen."""
 
         def unseen_scores() -> np.ndarray:
-            vectors = phi if unshaped is None else unshaped.transform(views).cpu().numpy()
+            phi = vectors()
 
             def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-                return fit(vectors[train], signs[train], weights).margins(vectors[test])
+                return fit(phi[train], signs[train]).margins(phi[test])
 
-            return out_of_fold_scores(score, signs, min(N_FOLDS, len(vectors)), torch.Generator().manual_seed(seed))
+            return out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), torch.Generator().manual_seed(seed))
 
         self.calibration_, self.decision_, points = learn_labelling(
             unseen_scores,
@@ -365,7 +264,11 @@ class DeepMapClassifier(ViewsClassifier):
         return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
 
     def _features(self, views: Views) -> np.ndarray:
-        return self.map_network_.map_.transform(views).cpu().numpy()
+        return _mapped(self.map_network_.map_, views)
+
+
+def _mapped(deep_map: DeepMap, views: Views) -> np.ndarray:
+    return deep_map.transform(views).cpu().numpy()
 
 
 def _vectors(network: DeepMapNetwork, block: Block) -> np.ndarray:

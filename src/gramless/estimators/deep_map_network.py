@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -23,15 +23,21 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.given_kernel import KERNEL, describe, fitted_kernel, learning_of, network_to_fit
 from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import generator_from, like_input, seed_from, views_to_fit, views_to_use
+from gramless.estimators.inputs import (
+    generator_from,
+    like_input,
+    remember_layout,
+    seed_from,
+    views_to_fit,
+    views_to_use,
+)
 from gramless.estimators.landmark_number import MOST_SAMPLES, Curve, choose_number, wished_error
 from gramless.estimators.parameters import MAP_CONSTRAINTS
-from gramless.maps import CollapsedMap, DeepMap, build_layered, choose_recipes, collapse, exact_on_landmarks
-from gramless.maps.explicit import MapRecipe, warn_if_clipped
+from gramless.maps import CollapsedMap, DeepMap, collapse
+from gramless.maps.explicit import warn_if_clipped
 from gramless.maps.landmarks import SELECTORS
-from gramless.maps.tuning import TUNERS, RepresenterMap
-from gramless.support.budget import row_blocks
-from gramless.support.checks import INPUT, WHOLE_NUMBERS, Constraints, StrOptions, check_array, is_sequence, whole
+from gramless.maps.tuning import TUNERS
+from gramless.support.checks import INPUT, Constraints, check_array
 from gramless.support.config import current_budget
 from gramless.views import Views, is_multiview
 
@@ -40,6 +46,10 @@ SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is
 
 class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A deep kernel network compiled into an explicit map (section 3 of the paper).
+
+    The paper unfolds every layer into three sub-layers. Where nothing is truncated or quantised inside, one projection
+    of the kernel's values against the landmarks is the same map at a fraction of the cost, and that is what this is;
+    `gramless.maps.layered_map` unfolds the layers.
 
     Parameters
     ----------
@@ -55,13 +65,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         How the landmarks are chosen, or the landmarks themselves.
     n_components : int or None
         Columns of the map: the largest eigenvalues of the landmark Gram matrix. None keeps all.
-    hidden_components : int, sequence of int, or None
-        Eigenvectors kept in the hidden layers of the layered map; None keeps all.
-    input_maps : "eigen", "paper", or a mapping of kernel names to maps
-        Explicit maps at the input of the layered map.
-    evaluation : "auto", "collapsed", "layered"
-        The layered map unfolds each layer into three sub-layers, as the paper does. Where nothing is truncated or
-        quantised inside, it equals the collapsed one, which costs a fraction; "auto" then takes that.
     tuning : None, "landmarks", "algorithm1"
         How the map is fine-tuned on the training samples, without their labels, so that it stays true away from the
         landmarks; a map with a higher error on held-out samples is never kept. "landmarks" moves the landmarks, which
@@ -72,7 +75,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     Attributes
     ----------
     kernel_ : DeepKernel
-    map_ : CollapsedMap or LayeredMap
+    map_ : CollapsedMap, or RepresenterMap after Algorithm 1
     landmarks_ : Views
         As they are after tuning.
     landmark_indices_ : array of int, or None where landmarks were given as samples
@@ -98,16 +101,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     tuning_errors_: tuple[float, float] | None
     _n_features_out: int
 
-    _parameter_constraints: ClassVar[Constraints] = (
-        KERNEL
-        | MAP_CONSTRAINTS
-        | INPUT
-        | {
-            "hidden_components": [whole(1), WHOLE_NUMBERS, None],
-            "input_maps": [StrOptions({"eigen", "paper"}), dict],
-            "evaluation": [StrOptions({"auto", "collapsed", "layered"})],
-        }
-    )
+    _parameter_constraints: ClassVar[Constraints] = KERNEL | MAP_CONSTRAINTS | INPUT
 
     def __init__(
         self,
@@ -116,9 +110,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         *,
         landmarks: Any = "uniform",
         n_components: int | None = None,
-        hidden_components: int | Sequence[int] | None = None,
-        input_maps: Any = "eigen",
-        evaluation: str = "auto",
         tuning: str | None = None,
         views: Mapping[str, Any] | None = None,
         random_state: Any = None,
@@ -127,9 +118,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.n_components = n_components
-        self.hidden_components = hidden_components
-        self.input_maps = input_maps
-        self.evaluation = evaluation
         self.tuning = tuning
         self.views = views
         self.random_state = random_state
@@ -142,11 +130,16 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         blocks = blocks_to_fit(self, X, y)
         with fitted_in_one_step(self) as fresh:
-            fresh._fit(X, y) if blocks is None else fresh._fit_sample(blocks)
+            fresh._fit(views_to_fit(fresh, X), y) if blocks is None else fresh._fit_sample(blocks)
         return self
 
-    def _fit(self, X: Any, y: Any) -> None:
-        views = views_to_fit(self, X)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_views(self, views: Views) -> Self:
+        """As `fit`, on views that an estimator around this one has checked."""
+        self._fit(remember_layout(self, views), None)
+        return self
+
+    def _fit(self, views: Views, y: Any) -> None:
         generator = generator_from(self.random_state)
         self.kernel_ = fitted_kernel(self.kernel, views, y, self.random_state)
         views = views.match(self.kernel_.layout)
@@ -155,14 +148,14 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             self.landmark_curve_ = None
             self.landmark_indices_, chosen = self._choose_landmarks(views, generator)
             self.landmarks_ = chosen.dense(views.dtype)
-            self.replace_map(self._compile(views, generator))
+            self.replace_map(collapse(self.kernel_, self.landmarks_, self.n_components, views.dtype))
         else:
             self._choose_number(wished, views, generator)
         self.n_landmarks_ = len(self.landmarks_)
         self.clipped_mass_ = self.map_.clipped_mass
         self.tuning_errors_ = None
         if self.tuning is not None:
-            self._tune(self.tuning, views, generator)
+            self.tune(self.tuning, views, generator)
 
     def _fit_sample(self, blocks: Blocks) -> None:
         if not (isinstance(self.landmarks, str) or is_multiview(self.landmarks)):
@@ -170,7 +163,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if get_tags(self).target_tags.required and not blocks.has_labels:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         look = first_look(blocks, self.sample_size(), seed_from(self.random_state), learning_of(self.kernel))
-        self._fit(look.sample.views, look.sample.labels)
+        self._fit(remember_layout(self, look.sample.views), look.sample.labels)
         if self.landmark_indices_ is not None:
             self.landmark_indices_ = look.sample.rows[self.landmark_indices_]
         check_domains(self.kernel_, look)
@@ -192,19 +185,15 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             X = blocks.sample(self.sample_size(), seed_from(self.random_state)).views
-        self._tune(self.tuning or "landmarks", views_to_use(self, X), generator_from(self.random_state))
+        self.tune(self.tuning or "landmarks", views_to_use(self, X), generator_from(self.random_state))
         return self
 
-    def _tune(self, name: str, views: Views, generator: torch.Generator) -> None:
-        if isinstance(self.map_, RepresenterMap):
-            raise ValueError(
-                "Algorithm 1 has made another network of this map, which no way of tuning goes on from: fit anew, with "
-                "another tuning or on all the samples."
-            )
+    def tune(self, name: str, views: Views, generator: torch.Generator) -> None:
+        """Fine-tune the map in one of the ways that `tuning` names, on views that were checked."""
         if not isinstance(self.map_, CollapsedMap):
             raise ValueError(
-                f"a {type(self.map_).__name__} is not fine-tuned: fit anew with evaluation='collapsed', which is what "
-                "fine-tuning starts from."
+                f"a {type(self.map_).__name__} is not fine-tuned: Algorithm 1 makes another network of a map, which no "
+                "way of tuning goes on from. Fit anew, with another tuning or on all the samples."
             )
         result = TUNERS[name](self.map_, views, generator)
         self.replace_map(result.map)
@@ -265,11 +254,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
                 f"n_landmarks={self.n_landmarks!r} lets fit choose how many landmarks there are, but landmarks= lists "
                 "them: give a selector's name such as 'uniform', or a number."
             )
-        if self._layered_recipes() is not None:
-            raise ValueError(
-                f"n_landmarks={self.n_landmarks!r} is a wish for a collapsed map; that of a layered one, whose hidden "
-                "layers and input maps have errors of their own, is a number."
-            )
         budget = current_budget()
         select = SELECTORS[self.landmarks]
         choice = choose_number(self.kernel_, views, wished, select, self.n_components, generator, budget)
@@ -283,42 +267,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         """As many as asked for, or all samples where there are fewer."""
         n_landmarks = min(int(self.n_landmarks), len(views))
         return SELECTORS[self.landmarks](self.kernel_, views, n_landmarks, generator, current_budget())
-
-    def _compile(self, views: Views, generator: torch.Generator) -> DeepMap:
-        recipes = self._layered_recipes()
-        if recipes is None:
-            return collapse(self.kernel_, self.landmarks_, self.n_components, views.dtype)
-        return build_layered(
-            self.kernel_,
-            self.landmarks_,
-            recipes,
-            [*self._hidden_components(), self.n_components],
-            views.dtype,
-            generator,
-            lambda view: feature_bounds(views, view, current_budget()),
-        )
-
-    def _layered_recipes(self) -> list[MapRecipe] | None:
-        """The input maps of the layered map; None where the map is the collapsed one."""
-        recipes = choose_recipes(self.kernel_, self.input_maps)
-        collapsible = exact_on_landmarks(recipes) and not any(self._hidden_components())
-        if self.evaluation == "collapsed" and not collapsible:
-            raise ValueError(
-                "evaluation='collapsed' has no hidden layers to truncate and no input maps to quantise: leave "
-                "hidden_components and input_maps as they are, or use evaluation='layered'."
-            )
-        return recipes if self.evaluation == "layered" or not collapsible else None
-
-    def _hidden_components(self) -> list[int | None]:
-        n_hidden = len(self.kernel_.layers) - 1
-        given: Any = self.hidden_components
-        if not is_sequence(given):
-            return [given] * n_hidden
-        if len(given) != n_hidden:
-            raise ValueError(
-                f"hidden_components={given!r} must name a number for each of the {n_hidden} hidden layers."
-            )
-        return list(given)
 
     def check_fitted(self) -> None:
         super().check_fitted()
@@ -336,13 +284,3 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def feature_bounds(views: Views, view: str, budget: int) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest value of every feature of a view, in one pass over blocks."""
-    lows, highs = [], []
-    for rows in row_blocks(len(views), 8 * views.layout[view], budget):
-        block = views[rows].tensor(view, views.dtype)
-        lows.append(block.amin(0))
-        highs.append(block.amax(0))
-    return torch.stack(lows).amin(0), torch.stack(highs).amax(0)

@@ -40,7 +40,7 @@ def fitted_kernel(kernel: Any, views: Views, y: Any, random_state: Any) -> DeepK
         )
     if network.random_state is None:
         network.set_params(random_state=random_state)
-    return network.fit(views, y).kernel_
+    return network.fit_views(views, y).kernel_
 
 
 def network_to_fit(kernel: Any) -> DeepKernelNetwork | None:

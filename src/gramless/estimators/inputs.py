@@ -19,8 +19,12 @@ from gramless.views.arrays import as_block, dense, refuse_masked
 
 
 def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
-    """Training data as Views; records the widths of the views, which later data must have."""
-    views = _as_views(estimator, X, estimator.views, reset=True)
+    """Training data as Views, which are checked here and nowhere else in a fit."""
+    return remember_layout(estimator, _as_views(estimator, X, estimator.views, reset=True))
+
+
+def remember_layout(estimator: BaseEstimator, views: Views) -> Views:
+    """Record the widths of the views, which later data must have."""
     estimator.n_features_in_ = views.shape[1]
     estimator.layout_ = views.layout
     return views
@@ -87,7 +91,14 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
     if hasattr(X, "columns"):
         refuse_ambiguous(X.columns, X.columns)
     try:
-        X = validate_data(estimator, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset)
+        X = validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,  # Views look at that, once
+            reset=reset,
+        )
     except OverflowError as error:
         raise DataError(f"X holds a number that no floating type holds: {error}.") from error
     return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))

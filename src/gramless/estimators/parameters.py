@@ -51,7 +51,7 @@ def needs_nonnegative(kernels: Any) -> bool:
 
 
 PENALTY = Interval(Real, 1e-50, 1e50, closed="both")
-"""Times a weight, its square is a number: LIBLINEAR never ends where it is 0 or infinite."""
+"""Times a weight, its square is a number, neither 0 nor infinite."""
 
 
 def _weights(value: Any) -> bool:

@@ -5,12 +5,11 @@ from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newt
 from gramless.heads.calibration import Calibration
 from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
-from gramless.heads.fitting import Kind, LinearFit
 from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
 from gramless.heads.online import FitSummary, OnlineHead
 from gramless.heads.out_of_fold import out_of_fold_scores, stratified_folds
-from gramless.heads.svm import Head, Loss, Weights, fit_kernel_svms, fit_linear_svms
+from gramless.heads.svm import Head, Weights, fit_kernel_svms
 from gramless.heads.top_gains import TopGains
 
 __all__ = [
@@ -19,12 +18,9 @@ __all__ = [
     "Head",
     "HuberizedHinge",
     "KernelOnSubset",
-    "Kind",
     "LabelCounts",
     "Labels",
-    "LinearFit",
     "LinearOnSubset",
-    "Loss",
     "MarginLoss",
     "NewtonTotals",
     "OnlineHead",
@@ -38,7 +34,6 @@ __all__ = [
     "fit_all_labels",
     "fit_balanced_ensemble",
     "fit_kernel_svms",
-    "fit_linear_svms",
     "fit_over_blocks",
     "newton_totals",
     "out_of_fold_scores",

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from gramless.errors import DataError
+from gramless.metrics.annotation import best_of_rows
 from gramless.support.checks import check_array
 
 
@@ -22,10 +23,7 @@ class TopK:
             raise ValueError(f"at least one label per sample must be chosen, got k={self.k}.")
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
-        chosen = np.zeros(scores.shape, dtype=bool)
-        np.put_along_axis(chosen, best, True, axis=1)
-        return chosen
+        return best_of_rows(scores, self.k)
 
 
 @dataclass(frozen=True, eq=False)

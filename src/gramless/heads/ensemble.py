@@ -13,16 +13,17 @@ R subsets of 2 p samples.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import joblib
 import numpy as np
 import torch
 from sklearn.svm import SVC, LinearSVC
 
-from gramless.heads.svm import Head, Loss
+from gramless.heads.svm import Head
 from gramless.support.progress import ProgressBar
 
+N_ROUNDS = 10
 WORTH_PROCESSES = 1e8  # numbers in all subsets: some seconds of work, as long as processes take to start
 
 
@@ -45,7 +46,7 @@ class LinearOnSubset:
 
     phi: np.ndarray  # (n, d)
     C: float
-    loss: Loss
+    loss: Literal["hinge", "squared_hinge"]
     max_iter: int
     seed: int
 

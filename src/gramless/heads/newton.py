@@ -114,8 +114,7 @@ def warn_if_unfinished(n_unfinished: int, n_labels: int, within: str) -> None:
     """within : what was not enough, as "50 passes over the data"."""
     if n_unfinished:
         warnings.warn(
-            f"{n_unfinished} of {n_labels} classifiers have not converged in {within}. Raise max_iter, lower C, or "
-            "scale the features.",
+            f"{n_unfinished} of {n_labels} classifiers have not converged in {within}. Lower C, or scale the features.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -1,18 +1,15 @@
-"""One support vector machine per label: LIBSVM on a Gram matrix, LIBLINEAR on explicit vectors."""
+"""What all classifiers become, and one support vector machine per label: LIBSVM on a Gram matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 from gramless.support.checks import check_array
 from gramless.support.progress import ProgressBar
-
-Loss = Literal["hinge", "squared_hinge"]
 
 MOST_STEPS = 10_000_000  # of LIBSVM, which never ends on samples that no huge C can separate; it warns instead
 
@@ -41,44 +38,20 @@ class Head:
 
 
 def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weights) -> Head:
-    """LIBSVM on a precomputed (n, n) Gram matrix, label by label; coefficients are y_i alpha_i of every sample."""
+    """LIBSVM on a precomputed (n, n) Gram matrix, label by label; coefficients are y_i alpha_i of every sample.
 
-    def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
-        machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS).fit(gram, sign)
-        coefficients = np.zeros(len(gram))
-        coefficients[machine.support_] = machine.dual_coef_[0]
-        return coefficients, machine.intercept_[0], int(machine.n_iter_.max())
-
-    return _label_by_label(fit, signs, weights, gram.shape[1])
-
-
-def fit_linear_svms(
-    phi: np.ndarray, signs: np.ndarray, C: float, loss: Loss, weights: Weights, max_iter: int, seed: int
-) -> Head:
-    """LIBLINEAR on explicit vectors (n, d), label by label."""
-
-    def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
-        machine = LinearSVC(C=C, loss=loss, dual="auto", class_weight=weight, max_iter=max_iter, random_state=seed)
-        machine.fit(phi, sign)
-        return machine.coef_[0], machine.intercept_[0], int(machine.n_iter_)
-
-    return _label_by_label(fit, signs, weights, phi.shape[1])
-
-
-def _label_by_label(
-    fit: Callable[[np.ndarray, dict[int, float]], tuple[np.ndarray, float, int]],
-    signs: np.ndarray,
-    weights: Weights,
-    n_features: int,
-) -> Head:
-    """Fit every column of signs; a label without a positive or without a negative gets its constant answer."""
-    coefficients = np.zeros((signs.shape[1], n_features))
+    A label without a positive or without a negative gets its constant answer.
+    """
+    coefficients = np.zeros((signs.shape[1], len(gram)))
     intercepts = signs[0].copy()
     n_iter = 1
     with ProgressBar("classifiers", signs.shape[1]) as progress:
         for label, (sign, (negative, positive)) in enumerate(zip(signs.T, weights, strict=True)):
             if sign.min() != sign.max():
-                coefficients[label], intercepts[label], steps = fit(sign, {-1: negative, 1: positive})
-                n_iter = max(n_iter, steps)
+                weight = {-1: negative, 1: positive}
+                machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS).fit(gram, sign)
+                coefficients[label, machine.support_] = machine.dual_coef_[0]
+                intercepts[label] = machine.intercept_[0]
+                n_iter = max(n_iter, int(machine.n_iter_.max()))
             progress.advance()
     return Head(coefficients, intercepts, n_iter)

@@ -5,9 +5,8 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.maps.build import build_layered, clipped_mass
+from gramless.maps.build import build_layered, clipped_mass, layered_map
 from gramless.maps.collapsed import CollapsedMap, collapse
-from gramless.maps.input_maps import InputMaps, choose_recipes, exact_on_landmarks
 from gramless.maps.layered import LayeredMap
 from gramless.views import Views
 
@@ -33,11 +32,9 @@ class DeepMap(Protocol):
 __all__ = [
     "CollapsedMap",
     "DeepMap",
-    "InputMaps",
     "LayeredMap",
     "build_layered",
-    "choose_recipes",
     "clipped_mass",
     "collapse",
-    "exact_on_landmarks",
+    "layered_map",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,16 +12,44 @@ from torch import Tensor
 from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device
 from gramless.maps.explicit import ExplicitMap, MapRecipe, Projection, project, refuse_conditional, warn_if_clipped
+from gramless.maps.input_maps import InputMaps, choose_recipes
 from gramless.maps.layered import LayeredMap
 from gramless.maps.sublayers import Concatenate, MapLayer, Project, Respond
 from gramless.network import Layer
-from gramless.support.budget import require
+from gramless.support.budget import require, row_blocks
+from gramless.support.checks import is_sequence
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
 ViewBounds = Callable[[str], tuple[Tensor, Tensor]]
 """Finds the smallest and largest value of every feature of a view, over all training samples."""
+
+
+def layered_map(
+    kernel: DeepKernel,
+    landmarks: Views,
+    samples: Views,
+    *,
+    input_maps: InputMaps = "eigen",
+    hidden_components: int | Sequence[int] | None = None,
+    n_components: int | None = None,
+    generator: torch.Generator,
+) -> LayeredMap:
+    """The map with every layer unfolded into three sub-layers, as the paper builds it.
+
+    input_maps : "eigen", "paper", or a mapping of kernel names to maps: the explicit maps of the elementary kernels
+    hidden_components : eigenvectors that are kept in the hidden layers, or in each of them; None keeps all
+    samples : whose type the map has, and by whose range input maps quantise
+    """
+    n_hidden = len(kernel.layers) - 1
+    given: Any = hidden_components
+    hidden = list(given) if is_sequence(given) else [given] * n_hidden
+    if len(hidden) != n_hidden:
+        raise ValueError(f"hidden_components={hidden!r} must name a number for each of the {n_hidden} hidden layers.")
+    recipes = choose_recipes(kernel, input_maps)
+    bounds = partial(feature_bounds, samples)
+    return build_layered(kernel, landmarks, recipes, [*hidden, n_components], samples.dtype, generator, bounds)
 
 
 def build_layered(
@@ -46,7 +75,7 @@ def build_layered(
         8.0 * n_landmarks**2 * widest,
         budget,
         what=f"the layered map of a network with up to {widest} units on {n_landmarks:,} landmarks",
-        remedy="Use evaluation='collapsed', fewer landmarks, or raise memory_budget.",
+        remedy="Use the collapsed map (DeepMapNetwork), fewer landmarks, or raise memory_budget.",
     )
     device = choose_device(landmarks)
     input_maps = fit_input_maps(kernel, landmarks, recipes, generator, budget, bounds, dtype)
@@ -117,3 +146,13 @@ def clipped_mass(kernel: DeepKernel, landmarks: Views) -> list[list[float]]:
 def _device_of(maps: Sequence) -> torch.device:
     first = maps[0]
     return first.device if isinstance(first, Tensor) else first.codes.device
+
+
+def feature_bounds(views: Views, view: str) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest value of every feature of a view, in one pass over blocks."""
+    lows, highs = [], []
+    for rows in row_blocks(len(views), 8 * views.layout[view], current_budget()):
+        block = views[rows].tensor(view, views.dtype)
+        lows.append(block.amin(0))
+        highs.append(block.amax(0))
+    return torch.stack(lows).amin(0), torch.stack(highs).amax(0)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Plan, RowSink, choose_device, finite, response_blocks
+from gramless.engine import Plan, RowSink, choose_device, choose_precision, finite, response_blocks
 from gramless.maps.explicit import Projection, project, warn_if_clipped
+from gramless.maps.prepared import FEW, Prepared, Ready
 from gramless.support.budget import require
 from gramless.support.checks import check_array
-from gramless.support.config import current_budget
+from gramless.support.config import current_budget, get_config
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -36,10 +38,12 @@ class CollapsedMap:
     landmarks: Views
     projection: Projection
     dtype: torch.dtype
+    _prepared: ClassVar[Prepared]  # set on every instance, but no field: not stored, and no part of what the map is
 
     def __post_init__(self) -> None:
         check_array("the projection of a map", self.projection.matrix, (len(self.landmarks), None))
         self.kernel.check_samples(self.landmarks)
+        object.__setattr__(self, "_prepared", Prepared())
 
     @property
     def n_components(self) -> int:
@@ -57,20 +61,29 @@ class CollapsedMap:
     def transform(self, X: Views) -> Tensor:
         """phi(x): (n, n_components), where the caller's data lies."""
         place, device = X.torch_device or torch.device("cpu"), choose_device(X)
+        ready = self._ready(device)
+        if len(X) <= ready.n_at_once:
+            return finite((ready.evaluator.values(X) @ ready.matrix).to(place))
         output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
-        matrix = self.projection.matrix.to(device=device, dtype=self.dtype)
         plan, sink = self.plan(len(X), device, streamed=place != device), RowSink(output)
         with ProgressBar("deep map", len(X)) as progress:
-            for rows, responses in response_blocks(
-                plan, X, self.landmarks, lambda z: self.kernel.evaluator(z, self.dtype, device), self.dtype, device
-            ):
+            for rows, responses in response_blocks(plan, X, self.landmarks, ready.evaluator_for, self.dtype, device):
                 if place == device:
-                    torch.mm(responses, matrix, out=output[rows])
+                    torch.mm(responses, ready.matrix, out=output[rows])
                 else:
-                    sink.put(rows, responses @ matrix)
+                    sink.put(rows, responses @ ready.matrix)
                 progress.advance(rows.stop - rows.start)
             sink.flush()
         return finite(output)
+
+    def _ready(self, device: torch.device) -> Ready:
+        """What is the same for all samples, from the last time if that was on this device, as exact, as much memory."""
+
+        def prepare() -> Ready:
+            matrix = self.projection.matrix.to(device=device, dtype=self.dtype)
+            return Ready(self.kernel, self.landmarks, self.dtype, device, matrix, self.plan(FEW, device))
+
+        return self._prepared.get((device, choose_precision(device), get_config()["memory_budget"]), prepare)
 
     def plan(self, n_samples: int, device: torch.device, *, streamed: bool = False) -> Plan:
         """How so many samples are transformed."""

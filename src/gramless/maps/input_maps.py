@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gramless.deep_kernel import DeepKernel
 from gramless.maps.explicit import Eigen, Exact, Fourier, MapRecipe, Unary
@@ -33,11 +33,6 @@ def choose_recipes(kernel: DeepKernel, input_maps: InputMaps) -> list[MapRecipe]
     if unknown and input_maps is not PAPER:
         raise ValueError(f"input_maps names the kernels {sorted(unknown)}, but this network has {sorted(names)}.")
     return [_recipe(input_maps.get(entry.kernel.name, "eigen")) for entry in kernel.inputs]
-
-
-def exact_on_landmarks(recipes: Sequence[MapRecipe]) -> bool:
-    """Whether every input map gives the kernel's own values against the landmarks, for any sample."""
-    return all(isinstance(r, Exact) or (isinstance(r, Eigen) and r.n_components is None) for r in recipes)
 
 
 def _recipe(spec: str | MapRecipe) -> MapRecipe:

@@ -36,7 +36,11 @@ def top_k(scores: Any, k: int = 5) -> np.ndarray:
         raise ValueError(f"k={k!r}: the number of labels per row is a whole number, 1 or more.") from None
     if k < 1:
         raise ValueError(f"k={k}: at least one label is taken per row. Give k=1 or more.")
-    scores = as_scores(scores)
+    return best_of_rows(as_scores(scores), k)
+
+
+def best_of_rows(scores: np.ndarray, k: int) -> np.ndarray:
+    """`top_k` of numbers that need no check; they may be infinite."""
     best = np.argsort(-scores, axis=1, kind="stable")[:, :k]  # (n, min(k, c))
     taken = np.zeros(scores.shape, dtype=bool)
     np.put_along_axis(taken, best, True, axis=1)

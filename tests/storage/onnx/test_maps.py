@@ -11,6 +11,7 @@ from gramless.kernels import Gaussian, Hellinger, Intersection, Laplacian, Linea
 from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
 from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, make_activation
+from tests.layered import unfolded
 from tests.networks import random_kernel, random_views, seeds
 from tests.storage.onnx.exported import answers, check_vectors
 
@@ -22,10 +23,9 @@ N_LANDMARKS, N_OTHERS = 14, 9
 MAPS = {
     "collapsed": {},
     "fewer components": {"n_components": 5},
-    "layered": {"evaluation": "layered"},
-    "layered, truncated": {"hidden_components": 6, "n_components": 7},
     "moved landmarks": {"tuning": "landmarks"},
 }
+LAYERED_MAPS = {"layered": {}, "layered, truncated": {"hidden_components": 6}}
 
 
 def float32_views(rng, n_rows, dtype, **shape):
@@ -40,14 +40,18 @@ def fitted(kernel, X, **settings_):
 
 @DTYPES
 @SHAPES
-@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("kind", [*MAPS, *LAYERED_MAPS])
 @settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=seeds, activation=ACTIVATIONS, output=ACTIVATIONS)
 def test_random_networks(kind, hidden, dtype, seed, activation, output, tmp_path):
     rng = np.random.default_rng(seed)
     X = float32_views(rng, N_LANDMARKS + N_OTHERS, dtype)
     kernel = random_kernel(rng, gl.Views(X), hidden, [activation] * len(hidden) + [output])
-    check_vectors(fitted(kernel, X, **MAPS[kind]), X, tmp_path)
+    if kind in MAPS:
+        network = fitted(kernel, X, **MAPS[kind])
+    else:
+        network = unfolded(fitted(kernel, X, n_components=7), X, **LAYERED_MAPS[kind])
+    check_vectors(network, X, tmp_path)
 
 
 def representer(network, X, rng):
@@ -112,7 +116,7 @@ def test_every_input_map_of_a_layered_map(name, dtype, rng, tmp_path):
         Layer(rng.random((1, 3)), make_activation("exp")),
     )
     deep = gl.DeepKernel(inputs, layers, gl.Views(X).layout, scale=1.3)
-    network = fitted(deep, X, input_maps={kernel.name: recipe}, evaluation="layered")
+    network = unfolded(fitted(deep, X), X, input_maps={kernel.name: recipe})
     outside = {view: np.vstack([block, 1.5 * block[:4], 0.0 * block[:1]]) for view, block in X.items()}
     check_vectors(network, outside, tmp_path)
 

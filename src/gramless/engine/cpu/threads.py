@@ -28,10 +28,12 @@ def threads_of_torch() -> Iterator[int]:
     launched: int = vars(numba.config)["NUMBA_NUM_THREADS"]
     number = max(1, min(wanted, launched))
     with _turn if numba.threading_layer() == "workqueue" else nullcontext():
-        numba.set_num_threads(number)
+        if number != before:
+            numba.set_num_threads(number)
         try:
             yield number
         finally:
-            numba.set_num_threads(before)
+            if number != before:
+                numba.set_num_threads(before)
             if torch.get_num_threads() != wanted:  # setting it is for the whole process
                 torch.set_num_threads(wanted)

@@ -70,9 +70,8 @@ def refuse_conditional(kernels: Iterable[Kernel], what: str) -> None:
     if names:
         raise ValueError(
             f"{what} needs an explicit map of every elementary kernel, and the {names[0]} kernel, which is only "
-            "conditionally p.s.d., has none: no vectors have such inner products. Map the whole network at once: "
-            "evaluation='collapsed', or 'auto' with hidden_components=None and input_maps='eigen', and another way of "
-            "tuning than 'algorithm1'. Or leave that kernel out."
+            "conditionally p.s.d., has none: no vectors have such inner products. Map the whole network at once, "
+            "as DeepMapNetwork does with another way of tuning than 'algorithm1', or leave that kernel out."
         )
 
 
