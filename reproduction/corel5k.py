@@ -9,7 +9,7 @@ from typing import Literal
 
 from gramless.errors import DataError
 from gramless.pictures.datasets import read_corel5k
-from gramless.pictures.features import HANDCRAFTED, LEARNED, FeatureCache
+from gramless.pictures.features import HANDCRAFTED, FeatureCache
 from reproduction import comparison, discrimination, examples, honesty, methods, relative_errors, timing
 from reproduction.cells import Cell, CellStore, Computed, collect
 from reproduction.collection import (
@@ -25,7 +25,7 @@ from reproduction.laboratory import Laboratory, Learning
 from reproduction.report import Reproduction, Section, Table
 
 FeatureSet = Literal["handcrafted", "learned"]
-VIEWS: dict[str, tuple[str, ...]] = {"handcrafted": HANDCRAFTED, "learned": HANDCRAFTED + LEARNED}
+VIEWS: dict[str, tuple[str, ...]] = {"handcrafted": HANDCRAFTED, "learned": (*HANDCRAFTED, methods.NETWORK)}
 """With learned features the paper's networks have both kinds of views."""
 
 N_HIDDEN = 120

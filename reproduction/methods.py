@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Sequence
 from sklearn.preprocessing import normalize
 
 from gramless.pictures.annotation.fitting import N_LANDMARKS, learn_keywords
-from gramless.pictures.features import LEARNED
 from reproduction import baselines
 from reproduction.cells import Figures
 from reproduction.keywords import judged, on_vectors, with_both_heads
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
 
+NETWORK = "EfficientNet-Lite0"  # the view of a trained network
 N_COMPONENTS = 1_200  # of Nystroem's and of transductive maps: the paper's largest
 
 NETWORK_SVM = "network features + linear SVM"
@@ -26,7 +26,7 @@ NEED_A_NETWORK = (NETWORK_SVM, WORD_VECTORS)
 
 def network_svm(laboratory: Laboratory, seed: int) -> Figures:
     """The paper's ResNet + SVM."""
-    return on_vectors(normalize(laboratory.collection.views[LEARNED[0]]), laboratory.collection, seed)
+    return on_vectors(normalize(laboratory.collection.views[NETWORK]), laboratory.collection, seed)
 
 
 def nystroem(laboratory: Laboratory, seed: int) -> Figures:
@@ -45,7 +45,7 @@ def transductive(laboratory: Laboratory, seed: int) -> Figures:
 def word_vectors(laboratory: Laboratory, seed: int) -> Figures:
     """CNN-R's setting."""
     pictures = laboratory.collection
-    regression = baselines.word_vector_regression(pictures.views[LEARNED[0]], pictures.labels)
+    regression = baselines.word_vector_regression(pictures.views[NETWORK], pictures.labels)
     return with_both_heads(regression, regression, pictures, seed)
 
 
@@ -76,7 +76,7 @@ METHODS: dict[str, Callable[[Laboratory, int], Figures]] = {
 
 def methods_for(views: Sequence[str]) -> tuple[str, ...]:
     """All that can be run on views: two of them need a trained network's."""
-    return tuple(method for method in METHODS if LEARNED[0] in views or method not in NEED_A_NETWORK)
+    return tuple(method for method in METHODS if NETWORK in views or method not in NEED_A_NETWORK)
 
 
 def made_from(laboratory: Laboratory, method: str, seed: int) -> tuple[Hashable, ...]:

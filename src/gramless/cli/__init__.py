@@ -7,15 +7,20 @@ from typing import Annotated
 import typer
 
 from gramless.cli.annotate import annotate
-from gramless.cli.demo import show_demo
+from gramless.cli.imported import add_imported
 from gramless.cli.problems import ExplainingGroup
-from gramless.cli.serve import serve_page
 from gramless.version import __version__
 
+COMMANDS = {
+    "demo": ("gramless.cli.demo:show_demo", "Deep kernels and their maps on handwritten digits, in under a minute."),
+    "serve": ("gramless.cli.serve:serve_page", "A page that shows keywords of the pictures dropped on it."),
+}
+"""By name: the function, and the first line of what it says of itself."""
+
 app = typer.Typer(cls=ExplainingGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
-app.command("demo")(show_demo)
 app.add_typer(annotate, name="annotate")
-app.command("serve")(serve_page)
+for name, (function, summary) in COMMANDS.items():
+    add_imported(app, name, function, summary)
 
 
 def _print_version(wanted: bool) -> None:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from gramless.cli.annotate_evaluate import evaluate
-from gramless.cli.annotate_fit import fit
-from gramless.cli.annotate_predict import predict
-from gramless.cli.annotate_show import show
+from gramless.cli.imported import add_imported
+
+COMMANDS = {
+    "fit": ("gramless.cli.annotate_fit:fit", "Learn your keywords from your pictures."),
+    "predict": ("gramless.cli.annotate_predict:predict", "Give pictures keywords."),
+    "evaluate": (
+        "gramless.cli.annotate_evaluate:evaluate",
+        "Compare a model's keywords with those that people gave.",
+    ),
+    "show": (
+        "gramless.cli.annotate_show:show",
+        "What a model has learned: its keywords, and the views and kernels that it looks at.",
+    ),
+}
+"""By name: the function, and the first line of what it says of itself."""
 
 annotate = typer.Typer(no_args_is_help=True, help="Keywords for pictures, learned from your own.")
-for command in (fit, predict, evaluate, show):
-    annotate.command()(command)
+for name, (function, summary) in COMMANDS.items():
+    add_imported(annotate, name, function, summary)

@@ -68,7 +68,12 @@ def predict(
         list_problems("Not read", found.problems)
         raise GramlessError(f"there are no pictures in {', '.join(map(str, pictures))}.")
     with opened(cache) as rows:
-        answers = annotator.annotate(found.paths, found.names, top=top, threshold=threshold, cache=rows)
+        parts = []
+        for part in annotator.stream(found.paths, found.names, top=top, threshold=threshold, cache=rows):
+            parts.append(part)
+            if to is Form.TABLE and part.annotations:  # the first ones at once
+                Console().print(annotation_table(part.annotations))
+    answers = Answers.joined(parts)
     problems = _write(answers, to, output)
     if gallery is not None:
         _save_gallery(gallery, answers.annotations)
@@ -80,11 +85,9 @@ def predict(
 
 def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
     """Where the user wants it; what could not be written comes back."""
-    if to is Form.TABLE:
-        Console().print(annotation_table(answers.annotations))
-    elif to is Form.XMP:
+    if to is Form.XMP:
         return _write_beside(answers.annotations)
-    else:
+    if to is not Form.TABLE:
         content = as_csv(answers.annotations) if to is Form.CSV else as_json(answers.annotations, answers.unreadable)
         if output is None:
             sys.stdout.buffer.write(content)

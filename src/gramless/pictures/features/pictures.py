@@ -42,8 +42,9 @@ class PictureError(DataError):
 def read_picture(source: Source, longest_side: int = LONGEST_SIDE) -> Picture:
     """The picture in RGB, (height, width, 3), turned upright, no side over `longest_side` pixels.
 
-    Transparency is laid on white, of an animation the first frame is taken, 16 bits become 8, colour profiles are
-    ignored. A side shorter than SHORTEST_SIDE is stretched to it, so that every view of every picture can be computed.
+    Transparency is laid on white, of an animation the first frame is taken, and of a camera's raw file the JPEG in it;
+    16 bits become 8, and the colours of an embedded profile those of sRGB. A side shorter than SHORTEST_SIDE is
+    stretched to it, so that every view of every picture can be computed.
     Whatever its format says, a picture takes no more than `decoder.MEMORY` bytes and `decoder.SECONDS` seconds.
     """
     needed("PIL")

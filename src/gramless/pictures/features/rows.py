@@ -50,11 +50,11 @@ def compute_rows(
     recipes: Mapping[str, str],
     describe: Describe,
     *,
-    label: str,
+    progress: ProgressBar,
     cache: FeatureCache | None,
     n_jobs: int | None,
 ) -> Iterator[Row | Unreadable]:
-    """One row of each name for each picture, in no order, or one Unreadable.
+    """One row of each name for each picture, in no order, or one Unreadable; every picture is a step of the progress.
 
     recipes : names, and the texts under which the cache knows their rows
     describe : the rows of all names that are no network's; a function that can be sent to worker processes
@@ -72,18 +72,18 @@ def compute_rows(
             missing[row.position].remove(row.name)
             yield row
     todo = [position for position, names in missing.items() if names]
+    progress.advance(len(sources) - len(todo))
     workers = n_workers(len(todo), n_jobs)
     try:
-        with ProgressBar(label, len(todo)) as progress:
-            size = max(BATCH, 4 * workers)
-            for start in range(0, len(todo), size):
-                chosen = {position: missing[position] for position in todo[start : start + size]}
-                for result in _batch_rows(sources, chosen, describe, workers, progress):
-                    if cache and isinstance(result, Row):
-                        cache.keep(recipes[result.name], contents[result.position], result.numbers)
-                    yield result
-                if cache:
-                    cache.save()
+        size = max(BATCH, 4 * workers)
+        for start in range(0, len(todo), size):
+            chosen = {position: missing[position] for position in todo[start : start + size]}
+            for result in _batch_rows(sources, chosen, describe, workers, progress):
+                if cache and isinstance(result, Row):
+                    cache.keep(recipes[result.name], contents[result.position], result.numbers)
+                yield result
+            if cache:
+                cache.save()
     finally:  # Ctrl-C loses only the pictures that are being computed
         if cache:
             cache.save()

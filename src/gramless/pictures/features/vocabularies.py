@@ -18,7 +18,7 @@ from gramless.pictures.features.pictures import PictureError, Source, content_ha
 from gramless.pictures.features.recipes import recipe
 from gramless.pictures.features.rows import Row, compute_rows
 from gramless.pictures.features.words import learn_words
-from gramless.support.progress import Waiting
+from gramless.support.progress import ProgressBar, Waiting
 
 MOST_PICTURES = 1500
 
@@ -62,11 +62,12 @@ def _descriptors(
     describe = partial(sampled_descriptors, seed=seed)
     found: dict[str, dict[int, Floats]] = {view: {} for view in views}
     reason = "no picture came"
-    for result in compute_rows(sample, recipes, describe, label="local descriptors", cache=cache, n_jobs=n_jobs):
-        if isinstance(result, Row):
-            found[result.name][result.position] = result.numbers
-        else:
-            reason = f"picture {result.position} {result.reason}"
+    with ProgressBar("local descriptors", len(sample)) as progress:
+        for result in compute_rows(sample, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs):
+            if isinstance(result, Row):
+                found[result.name][result.position] = result.numbers
+            else:
+                reason = f"picture {result.position} {result.reason}"
     if not any(found.values()):
         raise DataError(f"visual words are learned on pictures, but none can be read: {reason}. Give other pictures.")
     return {

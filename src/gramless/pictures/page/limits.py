@@ -11,7 +11,7 @@ MEGABYTE = 1_000_000
 class Limits:
     """The most that is taken: bytes of one picture, pictures and bytes of one request, requests in memory at once."""
 
-    picture_bytes: int = 25 * MEGABYTE
+    picture_bytes: int = 64 * MEGABYTE
     pictures: int = 32
     request_bytes: int = 100 * MEGABYTE
     requests: int = 16
