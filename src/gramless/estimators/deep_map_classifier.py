@@ -394,7 +394,9 @@ class DeepMapClassifier(ViewsClassifier):
         )
         if points is not None:
             self.operating_points_ = points
-        self.unseen_scores_ = None if unseen is None else np.nan_to_num(unseen, nan=-np.inf, neginf=-np.inf, posinf=np.inf).astype(np.float32)
+        if unseen is not None:  # no score is the lowest, for files that hold numbers only
+            unseen = np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
+        self.unseen_scores_ = unseen
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:
         if not self.labels_.multilabel:

@@ -43,7 +43,9 @@ def with_packet(content: bytes, packet: bytes | None) -> bytes:
             raise PacketError(f"would have {len(packet):,} bytes of XMP, more than a JPEG file holds in one piece")
         new = bytes((0xFF, APP1)) + (2 + len(XMP) + len(packet)).to_bytes(2, "big") + XMP + packet
     start, end = (found[0].start, found[0].end) if found else (_place(segments),) * 2
-    if any(segment.marker == APP2 and segment.head.startswith(MULTIPLE) and segment.start < start for segment in segments):
+    if any(
+        segment.marker == APP2 and segment.head.startswith(MULTIPLE) and segment.start < start for segment in segments
+    ):
         raise PacketError("holds several pictures, with XMP after the list of them")  # whose offsets would be off
     return content[:start] + new + content[end:]
 

@@ -108,7 +108,8 @@ def marks_of(packet: Packet) -> Marks:
     }
     struck = gone.union(*(texts_of(owner) or () for owner in packet.properties(STRUCK)))
     carried = frozenset().union(*(texts_of(owner) or () for owner in packet.properties(CARRIED)))
-    return Marks(given, entries, carried, frozenset(struck), frozenset(texts.get(STARTED, "").split()), texts.get(WHOLE))
+    started = frozenset(texts.get(STARTED, "").split())
+    return Marks(given, entries, carried, frozenset(struck), started, texts.get(WHOLE))
 
 
 def owners_keywords(packet: Packet) -> list[str]:

@@ -1,8 +1,8 @@
 """The keywords that a picture carries: in XMP, IPTC and EXIF, inside of it and beside it.
 
 A sidecar that has a list of keywords counts instead of what is inside of the picture: it is where programs that do not
-write into pictures keep what their user has changed since. Inside, XMP, IPTC and EXIF count together. Keywords that this
-program wrote are not the owner's, and not read.
+write into pictures keep what their user has changed since. Inside, XMP, IPTC and EXIF count together. Keywords that
+this program wrote are not the owner's, and not read.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ def keywords_inside(picture: Path) -> Carried:
 
 
 def _xmp_of(image: Any, picture: Path) -> bytes | None:
+    content: Any
     if image.format in ("JPEG", "MPO", "PNG"):
         content = embedded_packet(picture)
     else:
