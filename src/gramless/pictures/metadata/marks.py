@@ -49,7 +49,7 @@ from gramless.pictures.metadata.packet import (
 )
 
 OURS = "urn:gramless:keywords:1.0/"
-WHOLE, STARTED = f"{{{OURS}}}Whole", f"{{{OURS}}}Started"
+MODEL, DATE, WHOLE, STARTED = (f"{{{OURS}}}{name}" for name in ("Model", "Date", "Whole", "Started"))
 GIVEN, CARRIED, STRUCK = (f"{{{OURS}}}{name}" for name in ("Keywords", "Carried", "Struck"))
 KEYWORD, PROBABILITY = f"{{{OURS}}}Keyword", f"{{{OURS}}}Probability"
 NOTED = {SUBJECT: "Subject", TREE: "Tree", TAGS: "Tags"}
@@ -78,6 +78,7 @@ class Stamp:
 class Marks:
     """What a packet says of the machine's keywords."""
 
+    stamp: Stamp
     given: tuple[Given, ...]
     entries: Entries  # of ours, by list, as they were written
     carried: frozenset[str]
@@ -91,7 +92,9 @@ def marks_of(packet: Packet) -> Marks:
     texts: dict[str, str] = {}
     for description in packet.descriptions:
         texts |= {name: text for name, text in description.attributes.items() if name.startswith(f"{{{OURS}}}")}
-        texts |= {child.name: child.text for child in description.children if child.name in (WHOLE, STARTED)}
+        texts |= {
+            child.name: child.text for child in description.children if child.name in (MODEL, DATE, WHOLE, STARTED)
+        }
     items = [item for owner in packet.properties(GIVEN) for item in _items(owner)]
     fields = [_fields(item) for item in items]
     entries: Entries = {
@@ -109,7 +112,8 @@ def marks_of(packet: Packet) -> Marks:
     struck = gone.union(*(texts_of(owner) or () for owner in packet.properties(STRUCK)))
     carried = frozenset().union(*(texts_of(owner) or () for owner in packet.properties(CARRIED)))
     started = frozenset(texts.get(STARTED, "").split())
-    return Marks(given, entries, carried, frozenset(struck), started, texts.get(WHOLE))
+    stamp = Stamp(texts.get(MODEL, ""), texts.get(DATE, ""))
+    return Marks(stamp, given, entries, carried, frozenset(struck), started, texts.get(WHOLE))
 
 
 def owners_keywords(packet: Packet) -> list[str]:

@@ -6,8 +6,9 @@ darktable, Immich and PhotoPrism look for, and that keeps `sea.jpg` and `sea.png
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -79,7 +80,11 @@ def plan_giving(picture: Path, given: Iterable[Given], stamp: Stamp, place: Plac
         base = before if before is not None else NEW_PACKET
         carried = keywords_inside(picture).keywords
     packet, zeros = _parted(base)
-    after = give(packet, list(given), stamp, carried, new=before is None)
+    given = list(given)
+    earlier = marks_of(Packet(packet)).stamp
+    if earlier.model == stamp.model and give(packet, given, earlier, carried) == packet:
+        stamp = earlier  # the same answer once more: nothing is written for the sake of its date
+    after = give(packet, given, stamp, carried, new=before is None)
     come = () if after is None else marks_of(Packet(after)).given
     return Writing(path, place, before, None if after is None else after + zeros, _given_in(before), come)
 
@@ -98,22 +103,23 @@ def give_all(
     wanted: Iterable[tuple[Path, tuple[Given, ...]]], stamp: Stamp, place: Place, *, dry: bool = False
 ) -> tuple[list[Writing], list[WritingProblem]]:
     """Every picture's keywords; what could not be done is returned, and spoils no other. `dry` changes nothing."""
-    return _all(((picture, plan_giving, (picture, given, stamp, place)) for picture, given in wanted), dry)
+    pictures = ((sidecar_of(picture) if place == "beside" else picture, picture, given) for picture, given in wanted)
+    return _all(((path, partial(plan_giving, picture, given, stamp, place)) for path, picture, given in pictures), dry)
 
 
 def take_back_all(
     places: Iterable[tuple[Path, Place]], *, dry: bool = False
 ) -> tuple[list[Writing], list[WritingProblem]]:
     """Our keywords out of every sidecar and picture. `dry` changes nothing."""
-    return _all(((path, plan_taking_back, (path, place)) for path, place in places), dry)
+    return _all(((path, partial(plan_taking_back, path, place)) for path, place in places), dry)
 
 
-def _all(plans: Iterable, dry: bool) -> tuple[list[Writing], list[WritingProblem]]:
+def _all(plans: Iterable[tuple[Path, Callable[[], Writing]]], dry: bool) -> tuple[list[Writing], list[WritingProblem]]:
     done: list[Writing] = []
     problems: list[WritingProblem] = []
-    for path, plan, arguments in plans:
+    for path, plan in plans:
         try:
-            writing = plan(*arguments)
+            writing = plan()
             if not dry:
                 writing.do()
         except PacketError as error:
