@@ -42,7 +42,9 @@ def test_given_replaced_and_undone(tmp_path, kind, place):
         expected = [*before.keywords, *(given.keyword for given in keywords)]
         assert entries_of(written) == entries_of(written, LIGHTROOM, "hierarchicalSubject") == expected
     assert names_in(tmp_path) == sorted({"a.jpg", target.name})
-    assert not plan_giving(picture, SEA, STAMP, place).changes
+    later = Stamp(STAMP.model, "2027-01-01T00:00:00+00:00")
+    assert not plan_giving(picture, SEA, later, place).changes  # the same answer
+    assert plan_giving(picture, SEA, Stamp("other", later.date), place).changes
     plan_taking_back(target, place).do()
     assert picture.read_bytes() == CARRIED[kind]
     assert names_in(tmp_path) == ["a.jpg"]

@@ -92,9 +92,7 @@ def marks_of(packet: Packet) -> Marks:
     texts: dict[str, str] = {}
     for description in packet.descriptions:
         texts |= {name: text for name, text in description.attributes.items() if name.startswith(f"{{{OURS}}}")}
-        texts |= {
-            child.name: child.text for child in description.children if child.name in (MODEL, DATE, WHOLE, STARTED)
-        }
+        texts |= {child.name: child.text for child in description.named(MODEL, DATE, WHOLE, STARTED)}
     items = [item for owner in packet.properties(GIVEN) for item in _items(owner)]
     fields = [_fields(item) for item in items]
     entries: Entries = {
