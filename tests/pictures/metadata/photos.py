@@ -14,18 +14,18 @@ from tests.pictures.metadata.packets import bag, packet
 XMP = b"http://ns.adobe.com/xap/1.0/\0"
 
 
-def pixels(seed: int = 0) -> Image.Image:
-    return Image.fromarray(np.random.default_rng(seed).integers(0, 255, (24, 32, 3), dtype=np.uint8))
+def pixels() -> Image.Image:
+    return Image.fromarray(np.random.default_rng(0).integers(0, 255, (24, 32, 3), dtype=np.uint8))
 
 
 def segment(marker: int, contents: bytes) -> bytes:
     return bytes((0xFF, marker)) + struct.pack(">H", len(contents) + 2) + contents
 
 
-def jpeg(*segments: bytes, exif: Image.Exif | None = None, seed: int = 0) -> bytes:
+def jpeg(*segments: bytes, exif: Image.Exif | None = None, picture: Image.Image | None = None) -> bytes:
     """A JPEG file with more segments after its JFIF one."""
     file = io.BytesIO()
-    pixels(seed).save(file, "JPEG", **({"exif": exif} if exif is not None else {}))
+    (picture or pixels()).save(file, "JPEG", **({"exif": exif} if exif is not None else {}))
     content = file.getvalue()
     end = 4 + struct.unpack(">H", content[4:6])[0]
     return content[:end] + b"".join(segments) + content[end:]
