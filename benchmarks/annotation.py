@@ -20,7 +20,7 @@ import numpy as np
 from harness import at_least, at_most, report
 
 from gramless.pictures.annotation import Album, Annotator, Judgement, judge
-from gramless.pictures.annotation.fitting import N_LANDMARKS, learn_keywords
+from gramless.pictures.annotation.fitting import N_KEYWORDS, N_LANDMARKS, learn_keywords
 from gramless.pictures.datasets import AnnotatedPictures, read_corel5k
 from gramless.pictures.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures
 
@@ -61,15 +61,20 @@ def main() -> None:
         print(label, "features", times, flush=True)
         judged = [fit_and_judge(features, train, test, cache, seed, times) for seed in range(chosen.seeds)]
         figures[label] = [
-            {"seed": seed, **asdict(j.scores), "map_pictures": j.map_pictures, "map_keywords": j.map_keywords}
+            {
+                "seed": seed,
+                **asdict(j.quality.macro),
+                "map_pictures": j.quality.map_pictures,
+                "map_keywords": j.quality.map_keywords,
+            }
             for seed, j in enumerate(judged)
         ]
         figures["times"][label] = times
         rows += [[label, name, *map(str, numbers), ""] for (of, name), numbers in PAPER.items() if of == label]
         rows.append([label, f"DMN, {N_LANDMARKS:,} landmarks", *spread(judged)])
         least_f1, least_n_plus = WANTED[label]
-        claims.append(at_least(f"{label}: F1", float(np.mean([j.scores.f1 for j in judged])), least_f1))
-        claims.append(at_least(f"{label}: N+", float(np.mean([j.scores.n_plus for j in judged])), least_n_plus))
+        claims.append(at_least(f"{label}: F1", float(np.mean([j.quality.macro.f1 for j in judged])), least_f1))
+        claims.append(at_least(f"{label}: N+", float(np.mean([j.quality.macro.n_plus for j in judged])), least_n_plus))
         claims.append(
             at_most(f"{label}: minutes of fitting", max(times[f"fit {s}"] for s in range(len(judged))) / 60, 10)
         )
@@ -119,8 +124,10 @@ def fit_and_judge(
             f"N+ {point.n_plus:.0f} on validation",
             flush=True,
         )
-    judgement = judge(annotator, test, cache=cache)
-    print(seed, judgement.scores, judgement.map_pictures, judgement.map_keywords, times, flush=True)
+    judgement = judge(annotator, test, top=N_KEYWORDS, cache=cache)
+    print(
+        seed, judgement.quality.macro, judgement.quality.map_pictures, judgement.quality.map_keywords, times, flush=True
+    )
     if seed == 0:
         some = slice(PREDICTED)
         _, seconds = timed(lambda: annotator.annotate(test.paths[some], test.names[some]))
@@ -132,8 +139,8 @@ def spread(judged: Sequence[Judgement]) -> list[str]:
     def cell(values: list[float]) -> str:
         return f"{np.mean(values):.1f} ± {np.std(values, ddof=1) if len(values) > 1 else 0.0:.1f}"
 
-    scores = [j.scores for j in judged]
-    maps = f"{cell([j.map_pictures for j in judged])}, {cell([j.map_keywords for j in judged])}"
+    scores = [j.quality.macro for j in judged]
+    maps = f"{cell([j.quality.map_pictures for j in judged])}, {cell([j.quality.map_keywords for j in judged])}"
     return [*(cell([getattr(s, name) for s in scores]) for name in ("recall", "precision", "f1", "n_plus")), maps]
 
 

@@ -5,7 +5,6 @@ import io
 import json
 import re
 import sys
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,6 +16,8 @@ from gramless.pictures.datasets import read_annotated
 from gramless.pictures.features import FeatureCache
 from gramless.pictures.scenes.scenes import KEYWORDS
 from tests.cli.conftest import N_SCENES, call
+from tests.pictures.metadata import photos as photo_files
+from tests.pictures.metadata.packets import entries_of
 
 
 def test_fit_says_what_it_does_and_what_came_out(studio):
@@ -31,7 +32,9 @@ def test_fit_says_what_it_does_and_what_came_out(studio):
     assert re.search(rf"pictures +{N_SCENES}\b", told)
     assert re.search(r"keywords +2\d \(\d+ of them with fewer than 5 examples\)", told)
     assert re.search(r"most weight +(Rgb|Gist) \d+ %, (Rgb|Gist) \d+ %", told)
-    assert told.count("chosen") == 1
+    assert re.search(rf"On your {N_SCENES} pictures, each asked of classifiers that had not seen it", told)
+    assert re.search(r"wrong keywords +\d\.\d\d per picture, \d+ in all", told)
+    assert "Keywords, the worst first" in told
     assert f"model: {studio / 'model.gramless'} (" in told
     assert f"cache: {studio / 'model.gramless.cache'} (" in told
     assert sorted(path.name for path in studio.iterdir() if "gramless" in path.name) == [
@@ -40,15 +43,14 @@ def test_fit_says_what_it_does_and_what_came_out(studio):
     ]
 
 
-def test_the_printed_weights_and_choice_are_those_of_the_model(studio, model):
+def test_the_printed_figures_are_those_of_unseen_training_pictures(studio, model):
     annotator = gramless.load(model)
     told = (studio / "fit.out").read_text()
-    (row,) = [line.split() for line in told.splitlines() if "chosen" in line]
-    points = annotator.classifier.operating_points_
-    highest = max(point.f1 for point in points)
-    chosen = [point for point in points if point.f1 >= 0.99 * highest][-1]
-    assert row[0] == f"{chosen.recall_weight:g}"
-    assert row[1:4] == [f"{number:.1f}" for number in (chosen.recall, chosen.precision, chosen.f1)]
+    p = annotator.probabilities(annotator.classifier.unseen_scores_)
+    given, truth = annotator.choose(p), annotator.album.labels > 0
+    assert re.search(rf"right keywords +\S+ per picture, {(given & truth).sum():,} in all", told)
+    assert re.search(rf"wrong keywords +\S+ per picture, {(given & ~truth).sum():,} in all", told)
+    assert re.search(rf"given keywords right +{100 * (given & truth).sum() / given.sum():.1f} %", told)
 
 
 def test_a_folder_for_each_keyword_is_learned_from(studio, tmp_path):
@@ -57,7 +59,11 @@ def test_a_folder_for_each_keyword_is_learned_from(studio, tmp_path):
         (tmp_path / "in" / word / f"{i}.jpg").write_bytes((studio / f"scenes/scene-{i:04d}.jpg").read_bytes())
     done = call("annotate", "fit", tmp_path / "in", "-o", tmp_path / "m", "--views", "Rgb", "--cache", tmp_path / "c")
     assert done.exit_code == 0, done.output
-    assert gramless.load(tmp_path / "m").keywords == ("berg", "meer")
+    annotator = gramless.load(tmp_path / "m")
+    assert annotator.keywords == ("berg", "meer")
+    assert annotator.exclusive
+    assert "one keyword per picture, or none" in done.stdout
+    assert "from the names of the folders that they are in" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "in", "m"]
 
 
@@ -117,51 +123,87 @@ def test_csv_goes_to_stdout_or_whole_into_a_file_and_can_be_learned_from(model, 
 
 
 def test_xmp_lies_beside_the_pictures_and_joins_what_is_there(model, photos):
-    done = call("annotate", "predict", model, photos, "--to", "xmp", "--top", 3)
-    assert done.exit_code == 0
-    assert done.stdout.startswith("5 pictures")
+    before = {path.name: path.read_bytes() for path in photos.iterdir()}
+    predict = ("annotate", "predict", model, photos, "--to", "xmp", "--top", 3)
+    planned = call(*predict, "--dry-run")
+    assert planned.exit_code == 0
+    assert planned.stdout.count(".jpg.xmp: + ") == 5
+    assert "5 files would be changed: 15 keywords would be written, 0 would be taken back" in planned.stdout
+    assert {path.name for path in photos.iterdir()} == set(before)
+    done = call(*predict)
+    assert done.stdout == "5 files changed: 15 keywords written, 0 taken back\n"
     sidecar = photos / "scene-0000.jpg.xmp"
-    items = [item.text for item in ElementTree.fromstring(sidecar.read_bytes()).iter() if item.tag.endswith("}li")]
+    items = entries_of(sidecar.read_bytes())
     assert len(items) == 3
-    sidecar.write_bytes(sidecar.read_bytes().replace(items[0].encode(), b"Grandmother"))
+    theirs = sidecar.read_bytes().replace(f"<rdf:li>{items[0]}</rdf:li>".encode(), b"<rdf:li>Grandmother</rdf:li>", 1)
+    sidecar.write_bytes(theirs)
     (photos / "scene-0001.jpg.xmp").write_text("no xml")
-    done = call("annotate", "predict", model, photos, "--to", "xmp", "--top", 3)
+    done = call(*predict)
     assert done.exit_code == 0
-    assert done.stdout.startswith("4 pictures")
+    assert done.stdout.startswith("1 file changed: 0 keywords written, 1 taken back; 3 were left")  # one was struck
     assert "scene-0001.jpg.xmp: is no XML" in done.stderr
-    assert b"Grandmother" in sidecar.read_bytes()
-    assert items[0].encode() in sidecar.read_bytes()
+    assert entries_of(sidecar.read_bytes()) == ["Grandmother", *items[1:]]
+    done = call("annotate", "undo", photos)
+    assert done.exit_code == 0
+    assert done.stdout == "4 files changed: 0 keywords written, 11 taken back\n"
+    assert entries_of(sidecar.read_bytes()) == ["Grandmother"]
+    assert {path.name: path.read_bytes() for path in photos.glob("*.jpg")} == before
+    assert sorted(path.name for path in photos.glob("*.xmp")) == ["scene-0000.jpg.xmp", "scene-0001.jpg.xmp"]
+
+
+def test_keywords_in_the_files_are_undone_without_a_trace(model, photos):
+    before = {path: path.read_bytes() for path in photos.iterdir()}
+    done = call("annotate", "predict", model, photos, "--embed", "--top", 2)
+    assert done.stdout == "5 files changed: 10 keywords written, 0 taken back\n"
+    assert all(path.read_bytes() != content for path, content in before.items())
+    assert {path: photo_files.scan_of(path.read_bytes()) for path in before} == {
+        path: photo_files.scan_of(content) for path, content in before.items()
+    }
+    planned = call("annotate", "undo", photos, "--dry-run")
+    assert planned.stdout.count(".jpg: - ") == 5
+    assert "5 files would be changed: 0 keywords would be written, 10 would be taken back" in planned.stdout
+    assert call("annotate", "undo", photos).exit_code == 0
+    assert {path: path.read_bytes() for path in photos.iterdir()} == before
+    assert call("annotate", "undo", photos / "nowhere").exit_code == 1
 
 
 def test_pictures_without_keywords_are_not_counted_as_failures(model, photos):
-    (photos / "scene-0001.jpg.xmp").write_text("no xml")
     done = call("annotate", "predict", model, photos, "--to", "xmp", "--threshold", 1)
     assert done.exit_code == 0
-    assert done.stdout.startswith("0 pictures")
+    assert done.stdout.startswith("0 files changed")
     assert done.stderr == ""
+    assert len(list(photos.iterdir())) == 5
 
 
 def test_evaluate_prints_the_measures_and_writes_them(studio, model, tmp_path):
     scenes, numbers, gallery = studio / "scenes", tmp_path / "numbers.json", tmp_path / "gallery.html"
     done = call(
         *("annotate", "evaluate", model, scenes, "--keywords", scenes / "keywords.csv"),
-        *("-o", numbers, "--gallery", gallery, "--cache", f"{model}.cache"),
+        *("-o", numbers, "--gallery", gallery, "--cache", f"{model}.cache", "--plot", tmp_path / "plot.png"),
     )
     assert done.exit_code == 0, done.output
     found = json.loads(numbers.read_text())
     annotator, pictures = gramless.load(model), read_annotated(scenes, scenes / "keywords.csv")
-    given = annotator.classifier.predict(annotator.features.describe(pictures.paths).views) > 0
+    views = annotator.features.describe(pictures.paths).views
+    given = annotator.choose(annotator.probabilities(annotator.margins(views)))
     truth = pictures.labels > 0
     right = (given & truth).sum(0)
-    assert found["recall"] == pytest.approx(100 * np.mean(right / truth.sum(0)))
-    assert found["precision"] == pytest.approx(100 * np.mean(right / np.maximum(given.sum(0), 1)))
-    assert found["n_plus"] == (right > 0).sum()
+    assert found["macro"]["recall"] == pytest.approx(100 * np.mean(right / truth.sum(0)))
+    assert found["macro"]["precision"] == pytest.approx(100 * np.mean(right / np.maximum(given.sum(0), 1)))
+    assert found["macro"]["n_plus"] == (right > 0).sum()
+    assert found["micro"]["wrong"] == (given & ~truth).sum()
+    assert {row["keyword"]: row["right"] for row in found["keywords"]} == {
+        keyword: n
+        for keyword, n, has in zip(annotator.keywords, right.tolist(), (given | truth).any(0), strict=True)
+        if has
+    }
     assert found["n_pictures"] == N_SCENES
-    assert re.search(rf"R +{found['recall']:.1f} %", done.stdout)
-    assert re.search(rf"N\+ +{found['n_plus']} of {found['n_keywords']}", done.stdout)
-    assert done.stdout.count("chosen") == 1
-    assert f"{found['recall']:.1f} %" in gallery.read_text()
+    assert re.search(rf"wrong keywords +\S+ per picture, {found['micro']['wrong']:,} in all", done.stdout)
+    assert re.search(rf"found at all +{found['macro']['n_plus']} of {found['n_keywords']}", done.stdout)
+    assert f"{found['micro']['precision']:.1f} %" in gallery.read_text()
     assert gallery.read_text().count("data:image/jpeg") == N_SCENES
+    assert gallery.read_text().count("data:image/png") == 1
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_evaluate_takes_as_many_keywords_as_wanted(studio, model, tmp_path):
@@ -170,7 +212,7 @@ def test_evaluate_takes_as_many_keywords_as_wanted(studio, model, tmp_path):
     for top in (1, 10):
         out = tmp_path / f"{top}.json"
         call("annotate", "evaluate", model, scenes, "--keywords", scenes / "keywords.csv", "--top", top, "-o", out)
-        recalls.append(json.loads(out.read_text())["recall"])
+        recalls.append(json.loads(out.read_text())["macro"]["recall"])
     assert recalls[0] < recalls[1]
 
 
@@ -213,6 +255,11 @@ def test_a_narrow_terminal_still_shows_every_number(model, photos, monkeypatch):
     ("arguments", "complaint"),
     [
         (["--top", 3, "--threshold", 0.5], "--top and --threshold"),
+        (["--top", 3, "--precision", 0.9], "--top and --precision"),
+        (["--precision", 0], "--precision"),
+        (["--embed", "--to", "csv"], "--embed writes into the pictures"),
+        (["--dry-run"], "--dry-run shows what would change"),
+        (["--embed", "-o", "x.csv"], "-o x.csv: --embed"),
         (["-o", "x.csv"], "--to csv"),
         (["--to", "xmp", "-o", "x.xmp"], "-o"),
         (["--top", 0], "--top"),

@@ -13,6 +13,7 @@ COMMANDS = {
         "gramless.cli.annotate_evaluate:evaluate",
         "Compare a model's keywords with those that people gave.",
     ),
+    "undo": ("gramless.cli.annotate_undo:undo", "Take back the keywords that a model has written."),
     "show": (
         "gramless.cli.annotate_show:show",
         "What a model has learned: its keywords, and the views and kernels that it looks at.",

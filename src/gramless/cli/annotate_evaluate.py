@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.columns import Columns
 from rich.console import Console
 
 from gramless.cli.annotate_inputs import (
     CacheFolder,
+    Folders,
     Gallery,
     KeywordFile,
+    LeastProbability,
     ModelFile,
+    Plot,
+    Precision,
+    Top,
     load_annotator,
     opened,
     read_pictures,
+    require_one_choice,
 )
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import list_problems
-from gramless.heads.operating_points import OperatingPoint, best_recall_weight
-from gramless.pictures.annotation import Judgement, judge
+from gramless.pictures.annotation import Counts, Quality, judge
 from gramless.pictures.gallery import save_gallery
-from gramless.pictures.tables import curve_table, figures_of, scores_table
+from gramless.pictures.reliability_figure import reliability_png
+from gramless.pictures.tables import figures_of, keyword_table, quality_table
 from gramless.support.atomic import write_atomically
+from gramless.support.packages import needed
 
 
 def evaluate(
@@ -36,43 +41,70 @@ def evaluate(
         Path, typer.Argument(help="Folder of pictures; of COREL5k its test part is used.", show_default=False)
     ],
     keywords: KeywordFile = None,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Keywords per picture. Without it: as the model was made for.")
-    ] = None,
+    folders: Folders = False,
+    top: Top = None,
+    threshold: LeastProbability = None,
+    precision: Precision = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.json", help="Write all numbers there.")
     ] = None,
+    plot: Plot = None,
     gallery: Gallery = None,
     cache: CacheFolder = None,
 ) -> None:
     """Compare a model's keywords with those that people gave."""
-    require_writable_file(output, "-o", inputs=[model, keywords])
-    require_writable_file(gallery, "--gallery", inputs=[model, keywords])
+    require_one_choice(top, threshold, precision)
+    for file, option in ((output, "-o"), (plot, "--plot"), (gallery, "--gallery")):
+        require_writable_file(file, option, inputs=[model, keywords])
+    if plot is not None or gallery is not None:
+        needed("matplotlib")  # before the work
     annotator = load_annotator(model)
-    annotated = read_pictures(pictures, keywords, "test")
+    annotated = read_pictures(pictures, keywords, "test", folders=folders)
     with opened(cache) as rows:
-        judgement = judge(annotator, annotated, top=top, cache=rows)
-    points = annotator.classifier.operating_points_
-    Console().print(Columns([scores_table(judgement), curve_table(points)], padding=(0, 4)))
+        judgement = judge(annotator, annotated, top=top, threshold=threshold, precision=precision, cache=rows)
+    quality = judgement.quality
+    Console().print(quality_table(quality, f"On {quality.n_pictures:,} pictures"), keyword_table(quality))
     if output is not None:
-        content = _numbers(judgement, points)
+        content = json.dumps(numbers_of(quality), indent=1) + "\n"
         with writing(output):
             write_atomically(output, lambda file: file.write(content.encode()))
         typer.echo(f"numbers: {output}")
+    if plot is not None:
+        with writing(plot):
+            write_atomically(plot, lambda file: file.write(reliability_png(quality.bins)))
+        typer.echo(f"plot: {plot}")
     if gallery is not None:
+        title, figure = "Keywords compared with people's", reliability_png(quality.bins)
         with writing(gallery):
-            save_gallery(gallery, judgement.annotations, "Keywords compared with people's", figures_of(judgement))
+            save_gallery(gallery, judgement.annotations, title, figures_of(quality), figure=figure)
         typer.echo(f"gallery: {gallery}")
     list_problems("Not used, or doubtful", (*annotated.problems, *judgement.problems))
 
 
-def _numbers(judgement: Judgement, points: Sequence[OperatingPoint]) -> str:
-    content = asdict(judgement.scores) | {
-        "map_pictures": judgement.map_pictures,
-        "map_keywords": judgement.map_keywords,
-        "n_pictures": len(judgement.annotations),
-        "n_keywords": judgement.n_keywords,
-        "validation": [asdict(point) for point in points],
-        "chosen_recall_weight": best_recall_weight(tuple(points)),
+def numbers_of(quality: Quality) -> dict[str, Any]:
+    """Everything, for programs."""
+    return {
+        "n_pictures": quality.n_pictures,
+        "n_keywords": quality.n_keywords,
+        "micro": _counts(quality.counts),
+        "macro": asdict(quality.macro),
+        "map_pictures": quality.map_pictures,
+        "map_keywords": quality.map_keywords,
+        "calibration_error": quality.calibration_error,
+        "reliability": [found._asdict() for found in quality.bins],
+        "keywords": [
+            {
+                "keyword": row.keyword,
+                "learned_from": row.learned_from,
+                **_counts(row.counts),
+                "calibration_error": row.calibration_error,
+            }
+            for row in quality.keywords
+        ],
+        "never_given": list(quality.never_given),
+        "never_right": list(quality.never_right),
     }
-    return json.dumps(content, indent=1) + "\n"
+
+
+def _counts(counts: Counts) -> dict[str, float]:
+    return asdict(counts) | {"precision": counts.precision, "recall": counts.recall, "f1": counts.f1}

@@ -9,15 +9,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gramless.cli.annotate_inputs import KeywordFile, opened, read_pictures
+from gramless.cli.annotate_inputs import Folders, KeywordFile, Plot, opened, read_pictures
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
 from gramless.pictures.annotation import Annotator, fit_annotator
 from gramless.pictures.annotation.fitting import N_LANDMARKS
 from gramless.pictures.features import HANDCRAFTED, LEARNED
 from gramless.pictures.features.names import check_names
-from gramless.pictures.tables import curve_table, facts_of, facts_table
+from gramless.pictures.reliability_figure import reliability_png
+from gramless.pictures.tables import facts_of, facts_table, keyword_table, quality_table
 from gramless.storage import save
+from gramless.support.atomic import write_atomically
+from gramless.support.packages import needed
 
 SETS_OF_VIEWS = {"handcrafted": HANDCRAFTED, "learned": LEARNED, "both": HANDCRAFTED + LEARNED}
 
@@ -28,6 +31,7 @@ def fit(
     ],
     model: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write.", show_default=False)],
     keywords: KeywordFile = None,
+    folders: Folders = False,
     views: Annotated[
         str, typer.Option(help="handcrafted, learned, both, or names with commas between them: Rgb,Gist.")
     ] = "both",
@@ -38,13 +42,17 @@ def fit(
         Path | None,
         typer.Option(metavar="FOLDER", help="Keep features there. Without it: MODEL.cache", show_default=False),
     ] = None,
+    plot: Plot = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
 ) -> None:
     """Learn your keywords from your pictures."""
     started = time.perf_counter()
     names = names_of_views(views)
     require_writable_file(model, "-o", inputs=[keywords])
-    annotated = read_pictures(pictures, keywords, "train")
+    require_writable_file(plot, "--plot", inputs=[keywords])
+    if plot is not None:
+        needed("matplotlib")  # before the work
+    annotated = read_pictures(pictures, keywords, "train", folders=folders)
     folder = cache or model.with_name(f"{model.name}.cache")
     try:
         with opened(folder) as rows:
@@ -55,7 +63,7 @@ def fit(
             save(fitted.annotator, model)
     except KeyboardInterrupt:
         stop(f"Interrupted; features that were computed are in {folder} and will be used next time.", INTERRUPTED)
-    _show(fitted.annotator, model, folder, time.perf_counter() - started)
+    _show(fitted.annotator, model, folder, plot, time.perf_counter() - started)
     list_problems("Not used, or doubtful", (*annotated.problems, *fitted.problems))
 
 
@@ -66,7 +74,13 @@ def names_of_views(views: str) -> tuple[str, ...]:
     return names
 
 
-def _show(annotator: Annotator, model: Path, cache: Path, seconds: float) -> None:
-    Console().print(curve_table(annotator.classifier.operating_points_), facts_table(facts_of(annotator)))
+def _show(annotator: Annotator, model: Path, cache: Path, plot: Path | None, seconds: float) -> None:
+    quality = annotator.unseen_quality()
+    title = f"On your {quality.n_pictures:,} pictures, each asked of classifiers that had not seen it"
+    Console().print(quality_table(quality, title), keyword_table(quality), "", facts_table(facts_of(annotator)))
+    if plot is not None:
+        with writing(plot):
+            write_atomically(plot, lambda file: file.write(reliability_png(quality.bins)))
+        typer.echo(f"plot: {plot}")
     typer.echo(f"model: {model} ({model.stat().st_size / 2**20:.1f} MB, made in {seconds:.0f} s)")
     typer.echo(f"cache: {cache} (makes the next fit faster; it can be deleted)")

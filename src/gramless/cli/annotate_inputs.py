@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gramless.cli.problems import refuse
+from gramless.cli.problems import refuse, say
 from gramless.errors import GramlessError
 from gramless.pictures.annotation import Annotator
 from gramless.pictures.datasets import AnnotatedPictures, is_corel5k, read_annotated, read_corel5k
@@ -21,10 +21,27 @@ ModelFile = Annotated[Path, typer.Argument(help="A model that `gramless annotate
 KeywordFile = Annotated[
     Path | None,
     typer.Option(
-        help="CSV (file, keywords; several with ; between them) or JSON. Without it, pictures have the names of the "
-        "folders that they are in as keywords.",
+        help="CSV (file, keywords; several with ; between them) or JSON. Without it, the keywords that the pictures "
+        "carry (XMP, IPTC, EXIF, sidecars), or else the names of the folders that they are in.",
         show_default=False,
     ),
+]
+Folders = Annotated[
+    bool, typer.Option("--folders", help="Take the names of folders as keywords, whatever the pictures carry.")
+]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="So many keywords per picture. Without it: as many as a picture deserves.")
+]
+LeastProbability = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Instead: all keywords with at least this probability.")
+]
+Precision = Annotated[
+    float | None,
+    typer.Option(min=0.01, max=1, help="Instead: as many keywords as can be, this share of them right (0.9)."),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.png", help="Draw whether probabilities mean what they say.", show_default=False),
 ]
 Gallery = Annotated[
     Path | None, typer.Option(metavar="FILE.html", help="Show the pictures on a page as well.", show_default=False)
@@ -48,13 +65,27 @@ def load_annotator(file: Path) -> Annotator:
     return model
 
 
-def read_pictures(folder: Path, keywords: Path | None, part: Literal["train", "test"]) -> AnnotatedPictures:
+def read_pictures(
+    folder: Path, keywords: Path | None, part: Literal["train", "test"], *, folders: bool
+) -> AnnotatedPictures:
     """The annotated pictures of a folder; of a COREL5k folder the named part of its official split."""
+    if keywords is not None and folders:
+        refuse(f"--keywords {keywords} and --folders: keywords are taken from one of them. Leave the other away.")
     if not is_corel5k(folder):
-        return read_annotated(folder, keywords)
+        annotated = read_annotated(folder, keywords, folders=folders)
+        say(f"keywords of {len(annotated):,} pictures from {annotated.source}")
+        return annotated
     if keywords is not None:
         refuse(f"{folder} is COREL5k, which has keywords of its own. Leave --keywords away, or give its images folder.")
     return read_corel5k(folder, part)
+
+
+def require_one_choice(top: int | None, threshold: float | None, precision: float | None) -> None:
+    """Refuse to choose keywords in two ways at once."""
+    given = {"--top": top, "--threshold": threshold, "--precision": precision}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        refuse(f"{' and '.join(named)}: keywords are chosen in one way. Give one of them.")
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""`gramless annotate predict`: keywords of pictures, as a table, a file, or beside the pictures."""
+"""`gramless annotate predict`: keywords of pictures, as a table, a file, beside the pictures, or in them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +12,27 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gramless.cli.annotate_inputs import CacheFolder, Gallery, ModelFile, load_annotator, opened
+from gramless.cli.annotate_inputs import (
+    CacheFolder,
+    Gallery,
+    LeastProbability,
+    ModelFile,
+    Precision,
+    Top,
+    load_annotator,
+    opened,
+    require_one_choice,
+)
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import FAILED, list_problems, refuse
+from gramless.cli.written import show_writings
 from gramless.errors import GramlessError
 from gramless.pictures.annotation import Annotation, Answers
 from gramless.pictures.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords
-from gramless.pictures.annotation.xmp import write_sidecars
 from gramless.pictures.datasets import Problem, find_pictures
 from gramless.pictures.gallery import save_gallery
+from gramless.pictures.metadata.marks import Given, Stamp
+from gramless.pictures.metadata.writing import give_all
 from gramless.support.atomic import write_atomically
 
 
@@ -35,15 +48,18 @@ class Form(StrEnum):
 def predict(
     model: ModelFile,
     pictures: Annotated[list[Path], typer.Argument(help="Pictures, and folders of pictures.", show_default=False)],
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Keywords per picture. Without it: as the model was made for.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Instead: all keywords with at least this probability.")
-    ] = None,
+    top: Top = None,
+    threshold: LeastProbability = None,
+    precision: Precision = None,
     to: Annotated[
         Form, typer.Option(help="A table; a CSV or JSON file; or XMP sidecar files beside the pictures.")
     ] = Form.TABLE,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Write keywords into JPEG and PNG files, not beside them.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --to xmp or --embed: show what would change, and change nothing.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File for CSV or JSON. Without it: the terminal."),
@@ -51,13 +67,9 @@ def predict(
     gallery: Gallery = None,
     cache: CacheFolder = None,
 ) -> None:
-    """Give pictures keywords."""
-    if top is not None and threshold is not None:
-        refuse("--top and --threshold both came. Give a number of keywords, or a probability.")
-    if output is not None and to in (Form.TABLE, Form.XMP):
-        refuse(
-            f"-o {output}: --to {to.value} writes no file of that kind. Add --to csv or --to json, or leave -o away."
-        )
+    """Give pictures keywords. What is written beside them or in them, `gramless annotate undo` takes back."""
+    require_one_choice(top, threshold, precision)
+    _check_form(to, embed, dry_run, output)
     require_writable_file(output, "-o", inputs=[model, *pictures])
     require_writable_file(gallery, "--gallery", inputs=[model, *pictures])
     annotator = load_annotator(model)
@@ -69,12 +81,17 @@ def predict(
         raise GramlessError(f"there are no pictures in {', '.join(map(str, pictures))}.")
     with opened(cache) as rows:
         parts = []
-        for part in annotator.stream(found.paths, found.names, top=top, threshold=threshold, cache=rows):
+        for part in annotator.stream(
+            found.paths, found.names, top=top, threshold=threshold, precision=precision, cache=rows
+        ):
             parts.append(part)
-            if to is Form.TABLE and part.annotations:  # the first ones at once
+            if to is Form.TABLE and not embed and part.annotations:  # the first ones at once
                 Console().print(annotation_table(part.annotations))
     answers = Answers.joined(parts)
-    problems = _write(answers, to, output)
+    if embed or to is Form.XMP:
+        problems = _write_metadata(answers.annotations, model.name, embed, dry_run)
+    else:
+        problems = _write(answers, to, output)
     if gallery is not None:
         _save_gallery(gallery, answers.annotations)
     unreadable = [Problem(name, reason) for name, reason in answers.unreadable.items()]
@@ -83,27 +100,38 @@ def predict(
         raise typer.Exit(FAILED)
 
 
+def _check_form(to: Form, embed: bool, dry_run: bool, output: Path | None) -> None:
+    if embed and to in (Form.CSV, Form.JSON):
+        refuse(f"--embed writes into the pictures, and --to {to.value} a file. Give one of them.")
+    if dry_run and not embed and to is not Form.XMP:
+        refuse("--dry-run shows what would change in files. Add --to xmp or --embed, or leave it away.")
+    if output is not None and (embed or to in (Form.TABLE, Form.XMP)):
+        refuse(
+            f"-o {output}: {'--embed' if embed else f'--to {to.value}'} writes no file of that kind. Add --to csv or "
+            "--to json, or leave -o away."
+        )
+
+
 def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
-    """Where the user wants it; what could not be written comes back."""
-    if to is Form.XMP:
-        return _write_beside(answers.annotations)
-    if to is not Form.TABLE:
-        content = as_csv(answers.annotations) if to is Form.CSV else as_json(answers.annotations, answers.unreadable)
-        if output is None:
-            sys.stdout.buffer.write(content)
-        else:
-            with writing(output):
-                write_atomically(output, lambda file: file.write(content))
-            typer.echo(f"keywords of {len(answers.annotations):,} pictures: {output}")
+    """Where the user wants it; a table is there already."""
+    if to is Form.TABLE:
+        return []
+    content = as_csv(answers.annotations) if to is Form.CSV else as_json(answers.annotations, answers.unreadable)
+    if output is None:
+        sys.stdout.buffer.write(content)
+    else:
+        with writing(output):
+            write_atomically(output, lambda file: file.write(content))
+        typer.echo(f"keywords of {len(answers.annotations):,} pictures: {output}")
     return []
 
 
-def _write_beside(annotations: Sequence[Annotation]) -> list[Problem]:
-    failed = write_sidecars(annotations)
-    n_with = sum(bool(annotation.keywords) for annotation in annotations)
-    n_written = n_with - len(failed)
-    have = "picture has its keywords beside it" if n_written == 1 else "pictures have their keywords beside them"
-    typer.echo(f"{n_written:,} {have}, in files that end in .xmp")
+def _write_metadata(annotations: Sequence[Annotation], model: str, embed: bool, dry_run: bool) -> list[Problem]:
+    """Into the pictures or their sidecars; what could not be written is returned."""
+    stamp = Stamp(model, datetime.now(UTC).isoformat(timespec="seconds"))
+    wanted = [(each.path, tuple(Given(*suggestion) for suggestion in each.suggestions)) for each in annotations]
+    done, failed = give_all(wanted, stamp, "inside" if embed else "beside", dry=dry_run)
+    show_writings(done, dry_run=dry_run)
     return [Problem(str(path), reason) for path, reason in failed]
 
 

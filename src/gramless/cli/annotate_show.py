@@ -12,7 +12,7 @@ from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.figures.learned_weights import weights_table
 from gramless.figures.learned_weights_figure import save_weights_figure
-from gramless.pictures.tables import curve_table, facts_of, facts_table, keyword_columns
+from gramless.pictures.tables import facts_of, facts_table, keyword_columns
 from gramless.support.atomic import write_atomically
 
 
@@ -30,7 +30,7 @@ def show(
     console = Console()
     console.print(facts_table(facts_of(annotator)), "")
     console.print(keyword_columns(annotator), "")
-    console.print(weights_table(kernel), curve_table(annotator.classifier.operating_points_))
+    console.print(weights_table(kernel))
     if output is not None:
         with writing(output):
             write_atomically(output, lambda file: save_weights_figure(kernel, file))

@@ -98,6 +98,8 @@ class DeepMapClassifier(LearnsInTurn):
     decision_ : TopGains, TopK or Threshold
     operating_points_ : tuple of OperatingPoint
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
+    unseen_scores_ : array (n, n_labels) or None
+        With top_k and recall_weight: scores of the training samples by classifiers that had not seen them.
     finishing_curve_ : tuple of (step, score), or None
         How held-out samples were ranked, by the number of steps in which landmarks and weights were moved with labels.
     n_iter_ : int
@@ -112,6 +114,7 @@ class DeepMapClassifier(LearnsInTurn):
     calibration_: Calibration | None
     decision_: TopGains | TopK | Threshold
     operating_points_: tuple[OperatingPoint, ...]
+    unseen_scores_: np.ndarray | None
     finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
 
@@ -222,6 +225,8 @@ class DeepMapClassifier(LearnsInTurn):
         n_labels = self.labels_.n_columns
         if self.calibration_ is not None:
             check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
+        if self.unseen_scores_ is not None:
+            check_array("the scores of unseen samples", self.unseen_scores_, (None, n_labels), finite=False)
         if isinstance(self.decision_, TopGains):
             check_array("the slopes of gains", self.decision_.slope, (n_labels,))
         if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):
@@ -247,7 +252,7 @@ class DeepMapClassifier(LearnsInTurn):
 
             return out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), torch.Generator().manual_seed(seed))
 
-        self.calibration_, self.decision_, points = learn_labelling(
+        self.calibration_, self.decision_, points, unseen = learn_labelling(
             unseen_scores,
             signs,
             multilabel=self.labels_.multilabel,
@@ -257,6 +262,9 @@ class DeepMapClassifier(LearnsInTurn):
         )
         if points is not None:
             self.operating_points_ = points
+        if unseen is not None:  # no score is the lowest, for files that hold numbers only
+            unseen = np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
+        self.unseen_scores_ = unseen
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:
         if not self.labels_.multilabel:

@@ -5,6 +5,7 @@ from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newt
 from gramless.heads.calibration import Calibration
 from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
+from gramless.heads.expected_f1 import ExpectedF1
 from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
 from gramless.heads.online import FitSummary, OnlineHead
@@ -14,6 +15,7 @@ from gramless.heads.top_gains import TopGains
 
 __all__ = [
     "Calibration",
+    "ExpectedF1",
     "FitSummary",
     "Head",
     "HuberizedHinge",

@@ -54,6 +54,27 @@ class Threshold:
         thresholds = [_best_threshold(*column, least_f1) for column in zip(scores.T, signs.T, strict=True)]
         return cls(np.array(thresholds))
 
+    @classmethod
+    def at_precision(cls, scores: np.ndarray, signs: np.ndarray, precision: float) -> Self:
+        """One threshold for all labels, the lowest at which so large a share of all given labels is right.
+
+        On out-of-fold scores that compare across labels, such as probabilities, (n, n_labels); NaN is no score. Where
+        no threshold reaches that precision, nothing is given: infinity.
+        """
+        if scores.shape != signs.shape:
+            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
+        if not 0.0 < precision <= 1.0:
+            raise ValueError(f"precision={precision}: give a share of right labels above 0 and up to 1.")
+        known = ~np.isnan(scores)
+        order = np.argsort(-scores[known], kind="stable")
+        ordered, right = scores[known][order].astype(float), np.cumsum(signs[known][order] > 0)
+        below = np.append(ordered[1:], -np.inf)
+        enough = (right >= precision * np.arange(1, len(right) + 1)) & (ordered != below)
+        if not enough.any():
+            return cls(np.inf)
+        last = int(np.flatnonzero(enough)[-1])
+        return cls(_between(ordered[last], below[last]))
+
     def decide(self, scores: np.ndarray) -> np.ndarray:
         return scores > self.thresholds
 
@@ -71,7 +92,12 @@ def _best_threshold(scores: np.ndarray, sign: np.ndarray, least_f1: float) -> fl
     last = int(f1.argmax())
     if f1[last] < least_f1:
         return float(scores[0])
-    if last == len(scores) - 1:
-        return float(np.nextafter(scores[last], -np.inf))
-    middle = (scores[last] + scores[last + 1]) / 2.0
-    return float(middle if middle < scores[last] else scores[last + 1])
+    return _between(scores[last], below[last])
+
+
+def _between(given: float, refused: float) -> float:
+    """A threshold that the one score is above and the other, lower one is not."""
+    if refused == -np.inf:
+        return float(np.nextafter(given, -np.inf))
+    middle = (given + refused) / 2.0
+    return float(middle if middle < given else refused)

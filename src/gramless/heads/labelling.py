@@ -17,6 +17,7 @@ class Labelling(NamedTuple):
     calibration: Calibration | None
     decision: TopGains | TopK | Threshold
     points: tuple[OperatingPoint, ...] | None = None  # that were compared
+    unseen: np.ndarray | None = None  # (n, n_labels): the scores that the calibration was learned from
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """An indicator of the labels of every sample: (n, n_labels) bool."""
@@ -44,7 +45,7 @@ def learn_labelling(
     calibration = Calibration.learn(scores, signs)
     probabilities = calibration.probabilities(scores)
     if not isinstance(recall_weight, str):
-        return Labelling(calibration, TopGains.learn(probabilities, signs, top_k, recall_weight))
+        return Labelling(calibration, TopGains.learn(probabilities, signs, top_k, recall_weight), None, scores)
     points = operating_points(probabilities, signs, top_k)
     gains = TopGains.learn(probabilities, signs, top_k, best_recall_weight(points))
-    return Labelling(calibration, gains, points)
+    return Labelling(calibration, gains, points, scores)

@@ -93,7 +93,7 @@ def run_pictures_demo(
         judgement = judge(annotator, unseen, cache=cache)
     tell("drawing the gallery")
     title = f"Keywords for {len(unseen)} drawn scenes that the model had not seen"
-    save_gallery(files.gallery, judgement.annotations, title, figures_of(judgement))
+    save_gallery(files.gallery, judgement.annotations, title, figures_of(judgement.quality))
     kernel = annotator.classifier.map_network_.kernel_
     write_atomically(files.weights, lambda file: save_weights_figure(kernel, file))
     return PicturesDemo(annotator, judgement, unseen.paths[0], time.perf_counter() - started)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,11 +49,12 @@ def save_gallery(
     title: str,
     summary: Mapping[str, str],
     limit: int = MOST_PICTURES,
+    figure: bytes = b"",
 ) -> None:
     """Write the page: every picture with its keywords and scores, and where the truth is known what was missed.
 
     `summary` names figures that stand at the top, such as {"mean F": "41.3 %"}. Of more than `limit` pictures, so many
-    are shown, evenly spread over all of them, and the page says so.
+    are shown, evenly spread over all of them, and the page says so. `figure` is a PNG that stands below the figures.
     """
     if limit < 1:
         raise DataError(f"a gallery shows at least one picture, but limit={limit} came.")
@@ -70,6 +72,7 @@ def save_gallery(
         summary=summary,
         cards=cards,
         n_all=len(annotations),
+        figure=f"data:image/png;base64,{base64.b64encode(figure).decode()}" if figure else "",
         vocabulary=sorted({word for card in cards for word in card.words}),
     )
     write_atomically(path, lambda file: file.write(page.encode("utf-8", "replace")))

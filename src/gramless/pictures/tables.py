@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from rich import box
@@ -13,24 +13,29 @@ from rich.text import Text
 
 from gramless.deep_kernel import DeepKernel
 from gramless.figures.learned_weights import shares_by
-from gramless.heads.operating_points import OperatingPoint, best_recall_weight
-from gramless.pictures.annotation import Annotator, Judgement
+from gramless.pictures.annotation import Annotator, Quality
 from gramless.support.printable import printable
 
 RARE = 5  # a keyword with fewer examples is seldom found
 N_LARGEST = 3
+N_WORST = 15  # keywords that are shown; a file has them all
 
 
-def figures_of(judgement: Judgement) -> dict[str, str]:
-    """The measures of the field by name, as people write them."""
-    scores = judgement.scores
+def figures_of(quality: Quality) -> dict[str, str]:
+    """What a person judges by, in words."""
+    counts, macro, n = quality.counts, quality.macro, max(quality.n_pictures, 1)
     return {
-        "recall R": f"{scores.recall:.1f} %",
-        "precision P": f"{scores.precision:.1f} %",
-        "F1": f"{scores.f1:.1f} %",
-        "N+": f"{scores.n_plus} of {judgement.n_keywords}",
-        "MAP of pictures": f"{judgement.map_pictures:.1f} %",
-        "MAP of keywords": f"{judgement.map_keywords:.1f} %",
+        "right keywords": f"{counts.right / n:.2f} per picture, {counts.right:,} in all",
+        "wrong keywords": f"{counts.wrong / n:.2f} per picture, {counts.wrong:,} in all",
+        "missed keywords": f"{counts.missed / n:.2f} per picture, {counts.missed:,} in all",
+        "of the given keywords right": f"{counts.precision:.1f} %",
+        "of the true keywords given": f"{counts.recall:.1f} %",
+        "both together (F1)": f"{counts.f1:.1f} %",
+        "the same three, mean over keywords": f"{macro.precision:.1f} %, {macro.recall:.1f} %, {macro.f1:.1f} %",
+        "keywords found at all": f"{macro.n_plus} of {quality.n_keywords}",
+        "rankings of keywords (MAP)": f"{quality.map_pictures:.1f} %",
+        "rankings of pictures (MAP)": f"{quality.map_keywords:.1f} %",
+        "probabilities are off by": f"{100 * quality.calibration_error:.1f} % on average",
     }
 
 
@@ -41,10 +46,17 @@ def facts_of(annotator: Annotator) -> dict[str, str]:
     views = annotator.features.names
     return {
         "pictures": f"{len(annotator.album):,}",
-        "keywords": f"{len(annotator.keywords):,}{rare}",
+        "keywords": f"{len(annotator.keywords):,}{rare}{_never_learned(annotator, counts)}",
+        "answers": "one keyword per picture, or none" if annotator.exclusive else "keywords as each picture deserves",
         "views": f"{len(views)}: {', '.join(views)}",
         "most weight": largest_views(annotator.classifier.map_network_.kernel_),
     }
+
+
+def _never_learned(annotator: Annotator, counts: np.ndarray) -> str:
+    """Keywords without an example, or that all pictures have: nothing tells them apart."""
+    lost = [keyword for keyword, n in zip(annotator.keywords, counts, strict=True) if n in (0, len(annotator.album))]
+    return f"; never learned: {', '.join(lost)}" if lost and len(annotator.album) else ""
 
 
 def largest_views(kernel: DeepKernel) -> str:
@@ -64,34 +76,42 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     return table
 
 
-def curve_table(points: Sequence[OperatingPoint]) -> Table:
-    """Recall against precision on held-out training pictures, the chosen weight marked."""
-    table = _table("Validation: recall against precision")
-    for title in ("weight of R", "R, %", "P, %", "F1, %", "N+"):
-        table.add_column(title, justify="right")
-    table.add_column("")
-    chosen = best_recall_weight(tuple(points))
-    for point in points:
-        numbers = (f"{number:.1f}" for number in (point.recall, point.precision, point.f1))
-        is_chosen = point.recall_weight == chosen
-        table.add_row(
-            f"{point.recall_weight:g}",
-            *numbers,
-            f"{point.n_plus:.0f}",
-            "chosen" if is_chosen else "",
-            style="bold" if is_chosen else None,
-        )
-    return table
-
-
-def scores_table(judgement: Judgement) -> Table:
-    """The measures of the field on the pictures that were judged."""
-    table = _table(f"On {len(judgement.annotations):,} pictures")
-    table.add_column("measure")
-    table.add_column("value", justify="right")
-    for name, value in figures_of(judgement).items():
+def quality_table(quality: Quality, title: str) -> Table:
+    """The figures in one table."""
+    table = _table(title)
+    table.show_header = False
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in figures_of(quality).items():
         table.add_row(name, value)
     return table
+
+
+def keyword_table(quality: Quality) -> Group:
+    """The keywords that are given worst, and those that are never given."""
+    shown = quality.keywords[:N_WORST]
+    more = len(quality.keywords) - len(shown)
+    table = _table("Keywords, the worst first" + (f" ({more:,} better ones are not shown)" if more else ""))
+    table.add_column("keyword", overflow="fold")
+    for title in ("learned from", "true", "given", "right", "wrong", "missed", "F1"):
+        table.add_column(title, justify="right")
+    for row in shown:
+        c = row.counts
+        numbers = (row.learned_from, c.right + c.missed, c.right + c.wrong, c.right, c.wrong, c.missed)
+        table.add_row(Text(printable(row.keyword)), *(f"{number:,}" for number in numbers), f"{c.f1:.0f} %")
+    notes = [
+        _listed("never given, though pictures have them", quality.never_given),
+        _listed("given, and never rightly", quality.never_right),
+    ]
+    return Group(table, *(note for note in notes if note is not None))
+
+
+def _listed(title: str, keywords: tuple[str, ...]) -> Text | None:
+    if not keywords:
+        return None
+    more = len(keywords) - N_WORST
+    names = ", ".join(keywords[:N_WORST]) + (f" and {more:,} more" if more > 0 else "")
+    return Text(f"{title} ({len(keywords):,}): ", style="dim").append(printable(names), style="not dim")
 
 
 def keyword_columns(annotator: Annotator) -> Group:

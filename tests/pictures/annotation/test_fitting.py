@@ -98,7 +98,7 @@ def test_nothing_readable(scenes, tmp_path):
 def test_few_pictures_are_enough_for_a_model(scenes, labels, tmp_path):
     pictures = few(scenes, ("cat", "dog"), *labels)
     annotator = fit_annotator(pictures, VIEWS, cache=scenes.cache(tmp_path)).annotator
-    for annotation in annotator.annotate(pictures.paths, pictures.names).annotations:
+    for annotation in annotator.annotate(pictures.paths, pictures.names, top=2).annotations:
         assert set(annotation.keywords) == {"cat", "dog"} if np.array(labels)[:, 1].any() else {"cat"}
         assert all(0.0 <= suggestion.score <= 1.0 for suggestion in annotation.suggestions)
 

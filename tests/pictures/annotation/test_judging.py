@@ -8,7 +8,7 @@ import pytest
 
 from gramless.errors import DataError
 from gramless.heads import Calibration, TopGains
-from gramless.pictures.annotation import Annotator, judge
+from gramless.pictures.annotation import Album, Annotator, judge
 from gramless.pictures.datasets import AnnotatedPictures, Problem
 from gramless.pictures.features import Described, Unreadable
 from gramless.views import Views
@@ -24,7 +24,7 @@ class Told(Annotator):
         pass
 
 
-def annotator(margins=MARGINS, k=1):
+def annotator(margins=MARGINS):
     """A model whose margins are known; picture 3 of five cannot be read."""
     kept = np.array([0, 1, 2, 4]) if len(margins) else np.array([], dtype=int)
     views = Views({"row": np.arange(4.0)[:, None]}) if len(margins) else None
@@ -33,9 +33,10 @@ def annotator(margins=MARGINS, k=1):
     classifier = SimpleNamespace(
         decision_function=lambda views: margins,
         calibration_=Calibration(np.zeros(3), np.ones(3), np.zeros(3), 1.0),
-        decision_=TopGains(k, np.ones(3), np.zeros(3)),
+        decision_=TopGains(5, np.ones(3), np.zeros(3)),
     )
-    return Told(features, classifier, ("boat", "sea", "sky"), album=None)
+    album = Album.of(["a", "b"], np.array([[1, 1, 0], [0, 1, 0]]), np.ones((2, 1)), [b"", b""])
+    return Told(features, classifier, ("boat", "sea", "sky"), album)
 
 
 def pictures(folder):
@@ -48,20 +49,37 @@ def pictures(folder):
 
 
 def test_the_measures_are_those_counted_by_hand(tmp_path):
-    found = judge(annotator(), pictures(tmp_path))
+    found = judge(annotator(), pictures(tmp_path), top=1).quality
     # boat: given to 1 and 2, true of 0 and 1; sea: given to and true of 0; sky: given to 4, true of 2 and 4
-    assert found.scores.recall == pytest.approx(100 * (1 / 2 + 1 + 1 / 2) / 3)
-    assert found.scores.precision == pytest.approx(100 * (1 / 2 + 1 + 1) / 3)
-    assert found.scores.n_plus == 3
+    assert found.macro.recall == pytest.approx(100 * (1 / 2 + 1 + 1 / 2) / 3)
+    assert found.macro.precision == pytest.approx(100 * (1 / 2 + 1 + 1) / 3)
+    assert found.macro.n_plus == 3
+    assert (found.counts.right, found.counts.wrong, found.counts.missed) == (3, 1, 2)
+    assert found.counts.precision == pytest.approx(75)
+    assert found.counts.recall == pytest.approx(60)
+    assert found.counts.f1 == pytest.approx(2 * 75 * 60 / 135)
     # right keywords of the pictures are at the ranks 1 and 3; 1; 3; 1
     assert found.map_pictures == pytest.approx(100 * ((1 + 2 / 3) / 2 + 1 + 1 / 3 + 1) / 4)
     # right pictures of the keywords are at the ranks 1 and 3; 1; 1 and 3
     assert found.map_keywords == pytest.approx(100 * ((1 + 2 / 3) / 2 + 1 + (1 + 2 / 3) / 2) / 3)
-    assert found.n_keywords == 3
+    assert (found.n_keywords, found.n_pictures) == (3, 4)
+
+
+def test_every_keyword_has_its_row_the_worst_first(tmp_path):
+    rows = judge(annotator(), pictures(tmp_path), top=1).quality.keywords
+    assert [(row.keyword, row.learned_from, row.counts.right, row.counts.wrong, row.counts.missed) for row in rows] == [
+        ("boat", 1, 1, 1, 1),
+        ("sky", 0, 1, 0, 1),
+        ("sea", 2, 1, 0, 0),
+    ]
+    assert [round(row.counts.f1) for row in rows] == [50, 67, 100]
+    nothing = judge(annotator(), pictures(tmp_path), threshold=1.0).quality
+    assert nothing.never_given == ("boat", "sky", "sea") or set(nothing.never_given) == {"boat", "sky", "sea"}
+    assert nothing.counts.precision == nothing.counts.f1 == 0.0
 
 
 def test_every_picture_has_its_answer_and_its_truth(tmp_path):
-    found = judge(annotator(), pictures(tmp_path))
+    found = judge(annotator(), pictures(tmp_path), top=1)
     assert [annotation.name for annotation in found.annotations] == ["0.jpg", "1.jpg", "2.jpg", "4.jpg"]
     assert [annotation.path.name for annotation in found.annotations] == ["0.jpg", "1.jpg", "2.jpg", "4.jpg"]
     assert [annotation.keywords for annotation in found.annotations] == [("sea",), ("boat",), ("boat",), ("sky",)]
@@ -77,8 +95,8 @@ def test_more_keywords_where_they_are_asked_for(tmp_path):
         ("boat", "sea"),
         ("sky", "sea"),
     ]
-    assert found.scores.recall == pytest.approx(100 * (1 / 2 + 1 + 1 / 2) / 3)
-    assert found.scores.precision == pytest.approx(100 * (1 / 2 + 1 / 4 + 1 / 2) / 3)
+    assert found.quality.macro.recall == pytest.approx(100 * (1 / 2 + 1 + 1 / 2) / 3)
+    assert found.quality.macro.precision == pytest.approx(100 * (1 / 2 + 1 / 4 + 1 / 2) / 3)
 
 
 def test_what_could_not_be_used_is_listed(tmp_path):
@@ -97,6 +115,7 @@ def test_nothing_to_compare_with(tmp_path):
 
 def test_a_model_is_better_than_chance_on_scenes_that_it_has_not_seen(fitted, scenes, tmp_path):
     found = judge(fitted.annotator, scenes.test, cache=scenes.cache(tmp_path))
-    assert found.map_pictures > 60
-    assert found.n_keywords == scenes.test.labels.any(0).sum()
+    assert found.quality.map_pictures > 60
+    assert found.quality.counts.f1 > 50
+    assert found.quality.n_keywords == scenes.test.labels.any(0).sum()
     assert found.problems == ()

@@ -8,6 +8,8 @@ import pytest
 from gramless.errors import DataError
 from gramless.pictures.datasets import read_annotated
 from tests.pictures.datasets.pictures import keywords_by_name, put
+from tests.pictures.metadata import photos
+from tests.pictures.metadata.packets import bag, packet
 
 
 def reasons(pictures, name):
@@ -123,7 +125,9 @@ def test_nothing_usable_says_what_was_looked_for(read, tmp_path):
         read("c.jpg,sea\n", "a.jpg", "b.jpg")
     with pytest.raises(DataError, match=r"'c\.jpg' is in the keyword file, but there is no such picture"):
         read("c.jpg,sea\n", "a.jpg", "b.jpg")
-    with pytest.raises(DataError, match=r"holds 1 picture, but it has no keyword: looked in the names"):
+    with pytest.raises(
+        DataError, match=r"holds 1 picture, but it has no keyword: looked in the pictures themselves, their"
+    ):
         read_annotated(put(tmp_path / "one", "a.jpg"), None)
     with pytest.raises(DataError, match="names of the folders"):
         read_annotated(tmp_path / "pictures", None)
@@ -141,3 +145,57 @@ def test_pictures_must_be_a_folder(tmp_path):
     for path in (tmp_path / "a.jpg", tmp_path / "absent"):
         with pytest.raises(DataError, match="is not a folder"):
             read_annotated(path, None)
+
+
+def test_a_child_of_a_keyword_brings_its_parents(read):
+    found = read("a.jpg,animal|cat|tabby\nb.jpg,animal;sea\n", "a.jpg", "b.jpg")
+    assert found.keywords == ("animal", "animal|cat", "animal|cat|tabby", "sea")
+    assert keywords_by_name(found) == {
+        "a.jpg": {"animal", "animal|cat", "animal|cat|tabby"},
+        "b.jpg": {"animal", "sea"},
+    }
+
+
+def library(folder):
+    """Pictures that carry keywords in several ways, one that carries none, and one that is none."""
+    (folder / "2024").mkdir(parents=True)
+    tree = bag("lr:hierarchicalSubject", "animal|cat")
+    (folder / "2024/a.jpg").write_bytes(photos.jpeg(photos.xmp_segment(packet(tree + bag("dc:subject", "cat")))))
+    (folder / "2024/b.jpg").write_bytes(photos.jpeg(photos.iptc_segment(b"cat", b"sea")))
+    (folder / "c.jpg").write_bytes(photos.jpeg(exif=photos.windows_exif("sea")))
+    (folder / "d.jpg").write_bytes(photos.jpeg())
+    (folder / "d.jpg.xmp").write_bytes(packet(bag("dc:subject", "animal")))
+    (folder / "e.jpg").write_bytes(photos.jpeg())
+    (folder / "f.jpg").write_bytes(b"no picture")
+    return folder
+
+
+def test_pictures_are_learned_from_by_the_keywords_that_they_carry(tmp_path):
+    found = read_annotated(library(tmp_path / "library"), None)
+    assert found.source.startswith("the pictures themselves")
+    assert keywords_by_name(found) == {
+        "2024/a.jpg": {"animal", "animal|cat"},
+        "2024/b.jpg": {"animal", "animal|cat", "sea"},  # there is no other cat
+        "c.jpg": {"sea"},
+        "d.jpg": {"animal"},
+    }
+    assert reasons(found, "e.jpg") == ["has no keywords: left out"]
+    assert "cannot be opened (UnidentifiedImageError)" in reasons(found, "f.jpg")
+
+
+def test_folders_count_where_nothing_is_carried_or_where_they_are_asked_for(tmp_path):
+    found = read_annotated(library(tmp_path / "library"), None, folders=True)
+    assert keywords_by_name(found) == {"2024/a.jpg": {"2024"}, "2024/b.jpg": {"2024"}}
+    (tmp_path / "plain/cat").mkdir(parents=True)
+    (tmp_path / "plain/cat/1.jpg").write_bytes(photos.jpeg())
+    found = read_annotated(tmp_path / "plain", None)
+    assert keywords_by_name(found) == {"cat/1.jpg": {"cat"}}
+    assert found.source == "the names of the folders that they are in"
+
+
+def test_a_name_that_is_a_root_or_stands_twice_stays_as_it_is(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(
+        photos.jpeg(photos.xmp_segment(packet(bag("lr:hierarchicalSubject", "a|x", "b|x", "x|a"))))
+    )
+    photos.tagged(tmp_path / "b.jpg", "x", "a")
+    assert keywords_by_name(read_annotated(tmp_path, None))["b.jpg"] == {"x", "a"}

@@ -34,7 +34,6 @@ def read(tmp_path):
         "a.jpg;cat;dog\nb.jpg;cat\n",
         "a.jpg\tcat\tdog\nb.jpg\tcat",
         "a.jpg,cat;dog\nb.jpg,cat\n",
-        "a.jpg,cat|dog\nb.jpg,cat\n",
         "a.jpg\tcat; dog\nb.jpg\tcat\n",
         "file,keyword\na.jpg,cat\nb.jpg,cat\na.jpg,dog\n",
         "File name;Keyword 1;Keyword 2\na.jpg;cat;dog\nb.jpg;cat;\n",
@@ -157,3 +156,11 @@ def test_a_file_without_permission_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.open", refuse)  # the real thing cannot be shown to an administrator
     with pytest.raises(DataError, match="no permission"):
         read_keyword_file(path)
+
+
+def test_a_path_is_one_keyword_and_its_steps_are_cleaned(read):
+    assert read("a.jpg,animal | cat;sea\nb.jpg,|sky|\nc.jpg,| |") == {
+        "a.jpg": ("animal|cat", "sea"),
+        "b.jpg": ("sky",),
+        "c.jpg": (),
+    }

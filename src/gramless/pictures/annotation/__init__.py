@@ -4,6 +4,7 @@ from gramless.pictures.annotation.album import Album, Neighbour
 from gramless.pictures.annotation.annotator import Annotator, Answers, Look
 from gramless.pictures.annotation.fitting import FittedAnnotator, fit_annotator
 from gramless.pictures.annotation.judging import Judgement, judge
+from gramless.pictures.annotation.quality import Counts, KeywordQuality, Quality
 from gramless.pictures.annotation.suggestions import Annotation, Suggestion
 
 __all__ = [
@@ -11,10 +12,13 @@ __all__ = [
     "Annotation",
     "Annotator",
     "Answers",
+    "Counts",
     "FittedAnnotator",
     "Judgement",
+    "KeywordQuality",
     "Look",
     "Neighbour",
+    "Quality",
     "Suggestion",
     "fit_annotator",
     "judge",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramless.errors import DataError
 from gramless.estimators import DeepMapClassifier
-from gramless.heads import TopGains
+from gramless.heads import ExpectedF1, Threshold, TopGains
 from gramless.pictures.annotation.album import Album, Neighbour
+from gramless.pictures.annotation.quality import Quality, quality_of
 from gramless.pictures.annotation.suggestions import Annotation, Suggestion
 from gramless.pictures.features import FeatureCache, PictureError, PictureFeatures
 from gramless.support.checks import check_array
 from gramless.views import Views
+
+EVEN = 0.5  # of keywords that exclude each other the best one is given where it is as probable as not
 
 
 class Look(NamedTuple):
@@ -46,7 +50,8 @@ class Answers:
 class Annotator:
     """Features of pictures, a classifier on them with one label per keyword, and the album of training pictures.
 
-    The score of a suggested keyword is the probability that a person would have given it.
+    The score of a suggested keyword is the probability that a person would have given it; a keyword is never given
+    without its parents ("animal" of "animal|cat"), nor more probable than they.
     """
 
     features: PictureFeatures
@@ -67,6 +72,9 @@ class Annotator:
                 f"pictures are described by {list(self.features.names)}, and the classifier knows "
                 f"{list(classifier.layout_)}."
             )
+        unseen = classifier.unseen_scores_
+        if unseen is not None and len(self.album) not in (0, len(unseen)):
+            raise DataError(f"{len(unseen)} pictures were learned from, and the album has {len(self.album)}.")
         n_components = classifier.map_network_.map_.n_components
         check_array("the labels of the album", self.album.labels, (None, n_keywords), kinds="i")
         check_array("the vectors of the album", self.album.vectors, (None, n_components))
@@ -78,10 +86,12 @@ class Annotator:
         *,
         top: int | None = None,
         threshold: float | None = None,
+        precision: float | None = None,
         cache: FeatureCache | None = None,
     ) -> Answers:
         """Keywords of pictures; `stream` says which."""
-        return Answers.joined(tuple(self.stream(paths, names, top=top, threshold=threshold, cache=cache)))
+        answers = self.stream(paths, names, top=top, threshold=threshold, precision=precision, cache=cache)
+        return Answers.joined(tuple(answers))
 
     def stream(
         self,
@@ -90,23 +100,19 @@ class Annotator:
         *,
         top: int | None = None,
         threshold: float | None = None,
+        precision: float | None = None,
         cache: FeatureCache | None = None,
     ) -> Iterator[Answers]:
-        """Keywords of pictures, a few dozen at a time and in their order.
-
-        top : how many per picture, those that most raise recall and precision over all keywords; None, as many as the
-            model was fitted for
-        threshold : instead, every keyword with at least this probability
+        """Keywords of pictures, a few dozen at a time and in their order: as many as each deserves, unless `choose` is
+        told otherwise.
         """
-        if top is not None and threshold is not None:
-            raise DataError("top and threshold both came; a picture gets a number of keywords, or the probable ones.")
         for described in self.features.stream(paths, cache=cache):
             unreadable = {names[bad.position]: bad.reason for bad in described.unreadable}
             if described.views is None:
                 yield Answers((), unreadable)
                 continue
             p = self.probabilities(self.margins(described.views))
-            chosen = p >= threshold if threshold is not None else self.choose(p, top)
+            chosen = self.choose(p, top, threshold=threshold, precision=precision)
             annotations = tuple(
                 Annotation(paths[i], names[i], self.suggestions(p_i, chosen_i))
                 for i, p_i, chosen_i in zip(described.kept, p, chosen, strict=True)
@@ -128,16 +134,86 @@ class Annotator:
         return self.classifier.decision_function(views)
 
     def probabilities(self, margins: np.ndarray) -> np.ndarray:
-        """(n, n_keywords)"""
+        """(n, n_keywords); of a parent at least those of its children."""
         calibration = self.classifier.calibration_
         assert calibration is not None, "annotators are fitted with top_k and a weight of recall"
-        return calibration.probabilities(margins)
+        p = calibration.probabilities(margins)
+        for child, parent in self._child_and_parent:
+            p[:, parent] = np.maximum(p[:, parent], p[:, child])
+        return p
 
-    def choose(self, probabilities: np.ndarray, top: int | None = None) -> np.ndarray:
-        """The keywords of every picture, (n, n_keywords) bool."""
-        gains = self.classifier.decision_
-        assert isinstance(gains, TopGains), "annotators are fitted with top_k and a weight of recall"
-        return TopGains(gains.k if top is None else top, gains.slope, gains.cost).decide(probabilities)
+    def choose(
+        self,
+        probabilities: np.ndarray,
+        top: int | None = None,
+        *,
+        threshold: float | None = None,
+        precision: float | None = None,
+    ) -> np.ndarray:
+        """The keywords of every picture, (n, n_keywords) bool: those with the highest expected F1, none where it is so.
+
+        Where all training pictures have one keyword each, a picture gets one, or none.
+
+        top : instead, so many per picture, those that most raise recall and precision over all keywords
+        threshold : instead, every keyword with at least this probability
+        precision : instead, as many as can be so that this share of them is right, by the training pictures
+        """
+        if sum(given is not None for given in (top, threshold, precision)) > 1:
+            raise DataError(f"got top={top}, threshold={threshold} and precision={precision}: give one of them.")
+        if top is not None:
+            gains = self.classifier.decision_
+            assert isinstance(gains, TopGains), "annotators are fitted with top_k and a weight of recall"
+            return self._with_parents(TopGains(top, gains.slope, gains.cost).decide(probabilities))
+        if precision is not None:
+            return self._threshold_for(precision).decide(self._eligible(probabilities))
+        if threshold is None and not self.exclusive:
+            return self._with_parents(ExpectedF1().decide(probabilities))  # equal ones may stand in any order
+        least = EVEN if threshold is None else threshold
+        return self._eligible(probabilities) >= least
+
+    @cached_property
+    def exclusive(self) -> bool:
+        """Whether all pictures that were learned from have one keyword each."""
+        return len(self.album) > 0 and bool((self.album.labels.sum(1) == 1).all())
+
+    def unseen_quality(self) -> Quality:
+        """Of the keywords that training pictures get from classifiers that have not seen them."""
+        margins = self.classifier.unseen_scores_
+        if margins is None or not len(self.album):
+            raise DataError("this model does not remember its training pictures, so nothing can be said of them.")
+        p = self.probabilities(margins)
+        truth = self.album.labels > 0
+        return quality_of(p, self.choose(p), truth, self.keywords, truth.sum(0))
+
+    def _threshold_for(self, precision: float) -> Threshold:
+        margins = self.classifier.unseen_scores_
+        if margins is None or not len(self.album):
+            raise DataError(
+                "this model does not remember its training pictures, so no threshold can be found for a precision. "
+                "Give a threshold."
+            )
+        p = self._eligible(self.probabilities(margins))
+        return Threshold.at_precision(p, np.where(self.album.labels > 0, 1.0, -1.0), precision)
+
+    def _eligible(self, probabilities: np.ndarray) -> np.ndarray:
+        """Of keywords that exclude each other only the most probable one of every picture keeps its probability."""
+        if not self.exclusive:
+            return probabilities
+        best = np.arange(len(self.keywords)) == probabilities.argmax(axis=1)[:, None]
+        return np.where(best, probabilities, -np.inf)
+
+    def _with_parents(self, chosen: np.ndarray) -> np.ndarray:
+        for child, parent in self._child_and_parent:
+            chosen[:, parent] |= chosen[:, child]
+        return chosen
+
+    @cached_property
+    def _child_and_parent(self) -> list[tuple[int, int]]:
+        """Numbers of keywords, the deepest children first."""
+        number = {keyword: j for j, keyword in enumerate(self.keywords)}
+        pairs = [(j, number.get(keyword.rpartition("|")[0])) for keyword, j in number.items()]
+        known = [(child, parent) for child, parent in pairs if parent is not None]
+        return sorted(known, key=lambda pair: -self.keywords[pair[0]].count("|"))
 
     def suggestions(self, probabilities: np.ndarray, chosen: np.ndarray) -> tuple[Suggestion, ...]:
         """The chosen keywords of one picture, the most probable first."""

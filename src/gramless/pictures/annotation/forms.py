@@ -15,7 +15,7 @@ from gramless.errors import DataError
 from gramless.pictures.annotation.suggestions import Annotation
 from gramless.support.printable import COMMANDS, printable
 
-SEPARATORS = (";", "|")  # between the keywords of one cell, for whoever reads the file back
+SEPARATORS = (";",)  # between the keywords of one cell, for whoever reads the file back
 FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width
 
 
@@ -23,7 +23,7 @@ def annotation_table(annotations: Sequence[Annotation]) -> Table:
     """One row per picture, its keywords with their scores."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("picture", overflow="fold")
-    table.add_column("keywords and scores", overflow="fold")
+    table.add_column("keywords and probabilities", overflow="fold")
     for annotation in annotations:
         table.add_row(Text(printable(annotation.name)), _scored(annotation))
     return table

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramless.errors import DataError
-from gramless.metrics import AnnotationScores, annotation_scores, mean_average_precision
 from gramless.pictures.annotation.annotator import Annotator
+from gramless.pictures.annotation.quality import Quality, quality_of
 from gramless.pictures.annotation.suggestions import Annotation
 from gramless.pictures.datasets import AnnotatedPictures, Problem
 from gramless.pictures.features import FeatureCache
@@ -18,18 +18,21 @@ from gramless.pictures.features import FeatureCache
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The measures of the field, in percent but for N+, and what was answered picture by picture."""
+    """How good the keywords are, and what was answered picture by picture."""
 
-    scores: AnnotationScores  # of the given keywords
-    map_pictures: float  # mean average precision over pictures, by margins
-    map_keywords: float
-    n_keywords: int  # that the pictures have and the model knows
+    quality: Quality
     annotations: tuple[Annotation, ...]
     problems: tuple[Problem, ...]
 
 
 def judge(
-    annotator: Annotator, pictures: AnnotatedPictures, *, top: int | None = None, cache: FeatureCache | None = None
+    annotator: Annotator,
+    pictures: AnnotatedPictures,
+    *,
+    top: int | None = None,
+    threshold: float | None = None,
+    precision: float | None = None,
+    cache: FeatureCache | None = None,
 ) -> Judgement:
     """Annotate pictures and compare with their own keywords; those that the model does not know are left out."""
     described = annotator.features.describe(pictures.paths, cache=cache)
@@ -43,19 +46,14 @@ def judge(
         raise DataError("the pictures have none of the model's keywords, so there is nothing to compare with.")
     margins = annotator.margins(described.views)
     p = annotator.probabilities(margins)
-    chosen = annotator.choose(p, top)
+    chosen = annotator.choose(p, top, threshold=threshold, precision=precision)
     annotations = tuple(
         Annotation(path, name, annotator.suggestions(p_i, chosen_i), _names(annotator.keywords, truth_i))
         for path, name, p_i, chosen_i, truth_i in zip(readable.paths, readable.names, p, chosen, truth, strict=True)
     )
-    return Judgement(
-        annotation_scores(chosen, truth),
-        mean_average_precision(margins, truth, over="samples"),
-        mean_average_precision(margins, truth, over="concepts"),
-        int(truth.any(0).sum()),
-        annotations,
-        tuple(problems),
-    )
+    learned_from = (annotator.album.labels > 0).sum(0)
+    quality = quality_of(p, chosen, truth, annotator.keywords, learned_from, rankings=margins)
+    return Judgement(quality, annotations, tuple(problems))
 
 
 def _in_vocabulary(pictures: AnnotatedPictures, keywords: Sequence[str]) -> tuple[np.ndarray, list[str]]:

@@ -1,9 +1,9 @@
-"""Annotated pictures: your own folders and keyword files, and COREL5k."""
+"""Annotated pictures: your own, with keyword files or what they carry, and COREL5k."""
 
 from gramless.pictures.datasets.annotated import AnnotatedPictures, AnnotatedViews, Problem
 from gramless.pictures.datasets.corel5k import is_corel5k, read_corel5k
 from gramless.pictures.datasets.folders import read_annotated
-from gramless.pictures.datasets.picture_files import FoundPictures, find_pictures
+from gramless.pictures.datasets.picture_files import FoundPictures, find_pictures, find_written
 
 __all__ = [
     "AnnotatedPictures",
@@ -11,6 +11,7 @@ __all__ = [
     "FoundPictures",
     "Problem",
     "find_pictures",
+    "find_written",
     "is_corel5k",
     "read_annotated",
     "read_corel5k",

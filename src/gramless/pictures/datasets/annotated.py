@@ -31,6 +31,7 @@ class AnnotatedPictures:
     keywords: tuple[str, ...]  # the vocabulary: the columns of labels
     labels: np.ndarray  # (n, n_keywords) int8, 1 where the picture has the keyword
     problems: tuple[Problem, ...]
+    source: str = ""  # where the keywords are from, in words
 
     def __len__(self) -> int:
         return len(self.paths)

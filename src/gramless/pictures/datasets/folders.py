@@ -1,4 +1,4 @@
-"""Your own pictures: a folder with a keyword file, or one folder for each keyword."""
+"""Your own pictures: with a keyword file, with the keywords that they carry, or one folder for each keyword."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from gramless.errors import DataError
 from gramless.pictures.datasets.annotated import AnnotatedPictures, Problem, mark_keywords
 from gramless.pictures.datasets.keyword_files import Keywords, clean_keywords, read_keyword_file
 from gramless.pictures.datasets.picture_files import SUFFIXES, find_pictures
+from gramless.pictures.metadata.fields import leaf, lineage, unique
+from gramless.pictures.metadata.reading import carried_keywords
+from gramless.support.progress import ProgressBar
 
 _WAYS_TO_NAME: tuple[Callable[[PurePosixPath], str], ...] = (
     lambda path: str(path),
@@ -22,12 +25,16 @@ _WAYS_TO_NAME: tuple[Callable[[PurePosixPath], str], ...] = (
 """How a keyword file may name a picture: the first way that fits any picture counts."""
 
 
-def read_annotated(pictures: Path, keywords: Path | None) -> AnnotatedPictures:
+def read_annotated(pictures: Path, keywords: Path | None, *, folders: bool = False) -> AnnotatedPictures:
     """The pictures in the folder `pictures` and below that have keywords, and those keywords in alphabetical order.
 
     With a keyword file (`read_keyword_file` says what it may hold) a picture is named by its path in the folder, with
-    or without the suffix, or by its bare file name where no other picture has the same. With None, the folders that a
+    or without the suffix, or by its bare file name where no other picture has the same. With None, the keywords are
+    those that the pictures carry (`carried_keywords`); where none carries any, or with `folders`, the folders that a
     picture lies in are its keywords: "cat/1.jpg" has "cat", "animal/cat/1.jpg" has "animal" and "cat".
+
+    A picture with the keyword "animal|cat" has the keyword "animal" as well. A carried "cat" without parents is that
+    keyword too, where the pictures know no other cat.
 
     Names and keywords are compared in Unicode's composed form (NFC). Pictures without keywords are left out. They are
     listed in `problems`, and so are names in the keyword file that fit no picture or several, folders that may not be
@@ -36,12 +43,20 @@ def read_annotated(pictures: Path, keywords: Path | None) -> AnnotatedPictures:
     if not os.path.isdir(pictures):
         raise DataError(f"{pictures} is not a folder, or may not be read. Give the folder that your pictures are in.")
     paths, names, problems = find_pictures([pictures])
-    if keywords is None:
-        keywords_of = [clean_keywords(list(PurePosixPath(name).parts[:-1])) for name in names]
-        source = "the names of the folders that they are in"
-    else:
+    if keywords is not None:
         keywords_of = _match(names, read_keyword_file(keywords), problems)
         source = str(keywords)
+    else:
+        keywords_of, unread = ([], []) if folders else _carried(paths, names)
+        source = "the pictures themselves (XMP, IPTC, EXIF and sidecars)"
+        if any(keywords_of):
+            problems += unread
+        else:
+            keywords_of = [clean_keywords(list(PurePosixPath(name).parts[:-1])) for name in names]
+            source = "the names of the folders that they are in"
+            if not folders and not any(keywords_of):
+                source = f"the pictures themselves, their sidecars and {source}"
+    keywords_of = [unique(part for keyword in found for part in lineage(keyword)) for found in keywords_of]
     kept = [i for i, found in enumerate(keywords_of) if found]
     if not kept:
         raise DataError(_nothing_usable(pictures, len(paths), source, problems))
@@ -53,7 +68,34 @@ def read_annotated(pictures: Path, keywords: Path | None) -> AnnotatedPictures:
         keywords=tuple(vocabulary),
         labels=mark_keywords([keywords_of[i] for i in kept], vocabulary),
         problems=(*problems, *_doubtful_keywords(vocabulary)),
+        source=source,
     )
+
+
+def _carried(paths: list[Path], names: list[str]) -> tuple[list[list[str]], list[Problem]]:
+    """The keywords that pictures carry, and what could not be read of them."""
+    keywords_of: list[list[str]] = []
+    problems = []
+    with ProgressBar("reading keywords", len(paths)) as progress:
+        for path, name in zip(paths, names, strict=True):
+            found = carried_keywords(path)
+            keywords_of.append(list(found.keywords))
+            if found.problem is not None:
+                problems.append(Problem(name, found.problem))
+            progress.advance()
+    return _with_one_parent(keywords_of), problems
+
+
+def _with_one_parent(keywords_of: list[list[str]]) -> list[list[str]]:
+    """Names without parents as the path that ends in them, where there is exactly one such path."""
+    known = {part for found in keywords_of for keyword in found for part in lineage(keyword)}
+    below = defaultdict(list)
+    for path in known:
+        if "|" in path:
+            below[leaf(path)].append(path)
+    roots = {path.split("|")[0] for path in known if "|" in path}
+    only = {name: paths[0] for name, paths in below.items() if len(paths) == 1 and name not in roots}
+    return [[only.get(keyword, keyword) for keyword in found] for found in keywords_of]
 
 
 def _match(names: list[str], keywords: Keywords, problems: list[Problem]) -> list[list[str]]:
@@ -93,7 +135,7 @@ def _doubtful_keywords(vocabulary: Iterable[str]) -> list[Problem]:
     ]
     with_comma = [keyword for keyword in vocabulary if "," in keyword]
     if with_comma:
-        reason = f"is one keyword with a comma, as are {len(with_comma)} in all: separate keywords with ; or |"
+        reason = f"is one keyword with a comma, as are {len(with_comma)} in all: separate keywords with ;"
         doubtful.append(Problem(with_comma[0], reason))
     return doubtful
 
@@ -107,5 +149,5 @@ def _nothing_usable(pictures: Path, n_pictures: int, source: str, problems: list
     holds = "1 picture, but it has no" if n_pictures == 1 else f"{n_pictures:,} pictures, but none of them has a"
     return (
         f"{pictures} holds {holds} keyword: looked in {source}.{details} "
-        "Give a keyword file with a row for each picture, or put the pictures into one folder for each keyword."
+        "Tag the pictures in a photo program, give a keyword file, or put them into one folder for each keyword."
     )

@@ -28,12 +28,14 @@ def read_keyword_file(path: Path) -> Keywords:
     """The keywords of every picture that a keyword file names.
 
     CSV (any suffix but .json; UTF-8; columns separated by comma, semicolon or tab): the first column is the picture,
-    the others are keywords, one in a cell or several with ; or | between them. A picture may have several rows. The
+    the others are keywords, one in a cell or several with ; between them. A picture may have several rows. The
     first row may hold titles, the first of them one of NAME_TITLES; where other titles begin with one of
     KEYWORD_TITLES, only those columns are keywords, so that a column of scores does no harm.
 
     JSON: {"a.jpg": ["cat", "dog"], ...}, or [{"file": "a.jpg", "keywords": ["cat", "dog"]}, ...] with "name" or
     "picture" in place of "file"; a keyword may be {"keyword": "cat", ...}, as `gramless annotate predict` writes it.
+
+    In both, "animal|cat" is the keyword cat below the keyword animal.
     """
     text = read_text(path)
     if not text.strip():
@@ -46,9 +48,16 @@ def read_keyword_file(path: Path) -> Keywords:
 
 
 def clean_keywords(keywords: list[str]) -> list[str]:
-    """Keywords in Unicode's composed form (NFC), with single blanks inside and none around; empty ones are left out."""
-    cleaned = [" ".join(unicodedata.normalize("NFC", keyword).split()) for keyword in keywords]
+    """Keywords in Unicode's composed form (NFC), with single blanks inside and none around; empty ones are left out.
+
+    So is every step of a path such as "animal | cat".
+    """
+    cleaned = ["|".join(filter(None, map(_clean_step, keyword.split("|")))) for keyword in keywords]
     return [keyword for keyword in cleaned if keyword]
+
+
+def _clean_step(step: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", step).split())
 
 
 def _from_csv(path: Path, text: str) -> list[tuple[str, list[str]]]:
@@ -84,7 +93,7 @@ def _delimiter(text: str) -> str:
 
 
 def _split(cell: str) -> list[str]:
-    return re.split(r"[;|]", cell)
+    return cell.split(";")
 
 
 def _from_json(path: Path, text: str) -> list[tuple[str, list[str]]]:

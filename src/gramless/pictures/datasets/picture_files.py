@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from gramless.errors import DataError
 from gramless.pictures.datasets.annotated import Problem
+from gramless.pictures.metadata.files import sidecar_of
+from gramless.pictures.metadata.writing import Place
 
 SUFFIXES = frozenset(
     {".apng", ".avif", ".avifs", ".bmp", ".gif", ".png", ".tif", ".tiff", ".webp"}
@@ -24,6 +26,10 @@ SUFFIXES = frozenset(
 """Of the formats that `features` reads. Where Pillow lacks one of them, its files are listed as unreadable."""
 OTHER_SUFFIXES = frozenset({".jxl", ".psd", ".svg", ".tga"})
 """Pictures too, but not of those formats."""
+
+
+EMBEDDABLE = frozenset({".apng", ".jfif", ".jpe", ".jpeg", ".jpg", ".mpo", ".png"})
+"""Of pictures that keywords can be written into."""
 
 
 class FoundPictures(NamedTuple):
@@ -62,6 +68,31 @@ def find_pictures(places: Sequence[Path]) -> FoundPictures:
     if len(set(names)) < len(names):
         names = [shown_name(path) for path in found]
     return FoundPictures(list(found), names, problems + _counted(left_out - found.keys()))
+
+
+class WrittenPlaces(NamedTuple):
+    """Files that may hold keywords of ours, sidecars or pictures, and the folders that may not be read."""
+
+    places: list[tuple[Path, Place]]
+    problems: list[Problem]
+
+
+def find_written(places: Sequence[Path]) -> WrittenPlaces:
+    """Every sidecar and every JPEG and PNG file at `places`, found as `find_pictures` finds pictures."""
+    problems: list[Problem] = []
+    found: dict[Path, Place] = {}
+    for place in places:
+        if not os.path.lexists(place):
+            raise DataError(f"there is no file or folder {place}, or it may not be read. Check the path.")
+        for path in _search(place, problems) if os.path.isdir(place) else [place]:
+            suffix = path.suffix.lower()
+            if suffix == ".xmp":
+                found[path] = "beside"
+            elif suffix in EMBEDDABLE:
+                found[path] = "inside"
+            if path == place and suffix != ".xmp" and sidecar_of(path).exists():
+                found[sidecar_of(path)] = "beside"
+    return WrittenPlaces(list(found.items()), problems)
 
 
 def shown_name(path: Path) -> str:

@@ -1,0 +1,114 @@
+"""The keywords that a picture carries: in XMP, IPTC and EXIF, inside of it and beside it.
+
+A sidecar that has a list of keywords counts instead of what is inside of the picture: it is where programs that do not
+write into pictures keep what their user has changed since. Inside, XMP, IPTC and EXIF count together. Keywords that
+this program wrote are not the owner's, and not read.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gramless.pictures.metadata.fields import clean_path, entries_of, keywords_in, leaf, unique
+from gramless.pictures.metadata.files import embedded_packet, read_sidecar, sidecars_of
+from gramless.pictures.metadata.marks import owners_keywords
+from gramless.pictures.metadata.packet import Packet, PacketError
+from gramless.support.packages import needed
+
+IPTC_KEYWORDS, IPTC_CHARACTERS = (2, 25), (1, 90)
+UTF8 = b"\x1b%G"  # how IPTC says that its texts are in UTF-8
+XP_KEYWORDS = 0x9C9E
+TIFF_XMP = 700
+
+
+class Carried(NamedTuple):
+    """The owner's keywords of a picture, hierarchical ones as paths with | between the steps; and what was wrong."""
+
+    keywords: tuple[str, ...]
+    problem: str | None = None
+
+
+def carried_keywords(picture: Path) -> Carried:
+    """What a person, or another program, has given this picture."""
+    problem = None
+    for sidecar in sidecars_of(picture):
+        try:
+            content = read_sidecar(sidecar)
+            packet = Packet(content) if content is not None else None
+            if packet is not None and entries_of(packet):
+                return Carried(tuple(owners_keywords(packet)))
+        except PacketError as error:
+            problem = f"has a sidecar, {sidecar.name}, that {error}: not read"
+        except OSError as error:
+            problem = f"has a sidecar, {sidecar.name}, that cannot be read ({error.strerror})"
+    inside = keywords_inside(picture)
+    return Carried(inside.keywords, problem or inside.problem)
+
+
+def keywords_inside(picture: Path) -> Carried:
+    """Those in the file itself."""
+    needed("PIL")
+    from PIL import Image
+
+    problem = None
+    in_xmp: list[str] = []
+    others: list[str] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of huge pictures, which nobody decodes here, and of odd EXIF data
+            with Image.open(picture) as image:
+                others = _from_iptc(image) + _from_exif(image)
+                content = _xmp_of(image, picture)
+        if content is not None:
+            in_xmp = owners_keywords(Packet(content))
+    except PacketError as error:
+        problem = f"has XMP in it that {error}: not read"
+    except Exception as error:  # Pillow raises whatever a damaged file makes it stumble over
+        return Carried((), f"cannot be opened ({type(error).__name__})")
+    steps = {step for path in in_xmp for step in path.split("|")}
+    return Carried(tuple(unique((*in_xmp, *(k for k in map(clean_path, others) if leaf(k) not in steps)))), problem)
+
+
+def _xmp_of(image: Any, picture: Path) -> bytes | None:
+    content: Any
+    if image.format in ("JPEG", "MPO", "PNG"):
+        content = embedded_packet(picture)
+    else:
+        content = image.info.get("xmp") or getattr(image, "tag_v2", {}).get(TIFF_XMP)
+    if isinstance(content, str):
+        content = content.encode()
+    return content.rstrip(b"\0") if isinstance(content, bytes) and content.strip(b"\0 \r\n") else None
+
+
+def _from_iptc(image: Any) -> list[str]:
+    from PIL import IptcImagePlugin
+
+    found: Any = IptcImagePlugin.getiptcinfo(image) or {}
+    texts = found.get(IPTC_KEYWORDS, [])
+    texts = [texts] if isinstance(texts, bytes) else texts
+    utf8 = found.get(IPTC_CHARACTERS) == UTF8
+    return [_decoded(text, utf8) for text in texts]
+
+
+def _decoded(text: bytes, utf8: bool) -> str:
+    """IPTC's texts are in UTF-8 where it says so; elsewhere programs write UTF-8 all the same, or Latin letters."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("utf-8", "replace") if utf8 else text.decode("cp1252", "replace")
+
+
+def _from_exif(image: Any) -> list[str]:
+    """Windows' keywords: UTF-16, with ; between them."""
+    value = image.getexif().get(XP_KEYWORDS)
+    if isinstance(value, tuple):
+        value = bytes(value)
+    if not isinstance(value, bytes):
+        return []
+    return re.split(";", value.decode("utf-16-le", "replace").partition("\0")[0])
+
+
+__all__ = ["Carried", "carried_keywords", "keywords_in", "keywords_inside"]

@@ -1,0 +1,163 @@
+"""Writing the machine's keywords beside pictures or into them, and taking them back: planned first, then done.
+
+A sidecar lies beside its picture and leaves the picture alone. `sea.jpg` gets `sea.jpg.xmp`: the name that digiKam,
+darktable, Immich and PhotoPrism look for, and that keeps `sea.jpg` and `sea.png` apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from gramless.pictures.metadata.files import (
+    NEW_PACKET,
+    NEW_SIDECAR,
+    embedded_packet,
+    read_sidecar,
+    sidecar_of,
+    sidecars_of,
+    with_embedded,
+)
+from gramless.pictures.metadata.marks import OURS, Given, Stamp, give, marks_of, take_back
+from gramless.pictures.metadata.packet import Packet, PacketError
+from gramless.pictures.metadata.reading import carried_keywords, keywords_inside
+from gramless.support.atomic import sync_folder, write_atomically
+
+Place = Literal["beside", "inside"]
+
+
+class WritingProblem(NamedTuple):
+    """A file that was left as it is, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What becomes of one file's XMP: the keywords of ours that go, and those that come."""
+
+    path: Path  # the sidecar, or the picture itself
+    place: Place
+    before: bytes | None
+    after: bytes | None
+    gone: tuple[Given, ...]
+    come: tuple[Given, ...]
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after
+
+    def do(self) -> None:
+        """Whole or not at all; a sidecar that was started for our keywords is removed with them."""
+        if not self.changes:
+            return
+        if self.place == "inside":
+            content = with_embedded(self.path, self.after)
+            write_atomically(self.path, lambda file: file.write(content))
+        elif self.after is None:
+            self.path.unlink()
+            sync_folder(self.path.parent)
+        else:
+            packet = self.after
+            write_atomically(self.path, lambda file: file.write(packet))
+
+
+def plan_giving(picture: Path, given: Iterable[Given], stamp: Stamp, place: Place) -> Writing:
+    """What giving a picture keywords would change; PacketError, or OSError, where that cannot be.
+
+    A new sidecar starts from the sidecar sea.xmp, or from what the picture carries, so that it hides nothing.
+    """
+    path = sidecar_of(picture) if place == "beside" else picture
+    before = read_sidecar(path) if place == "beside" else embedded_packet(picture)
+    if place == "beside":
+        base = before if before is not None else _start_of_sidecar(picture) or NEW_SIDECAR
+        carried = carried_keywords(picture).keywords
+    else:
+        base = before if before is not None else NEW_PACKET
+        carried = keywords_inside(picture).keywords
+    packet, zeros = _parted(base)
+    given = list(given)
+    earlier = marks_of(Packet(packet)).stamp
+    if earlier.model == stamp.model and give(packet, given, earlier, carried) == packet:
+        stamp = earlier  # the same answer once more: nothing is written for the sake of its date
+    after = give(packet, given, stamp, carried, new=before is None)
+    come = () if after is None else marks_of(Packet(after)).given
+    return Writing(path, place, before, None if after is None else after + zeros, _given_in(before), come)
+
+
+def plan_taking_back(path: Path, place: Place) -> Writing:
+    """What taking our keywords out of a sidecar, or out of a picture, would change."""
+    before = read_sidecar(path) if place == "beside" else embedded_packet(path)
+    if before is None or OURS.encode() not in before:
+        return Writing(path, place, before, before, (), ())
+    packet, zeros = _parted(before)
+    bare = take_back(packet)
+    return Writing(path, place, before, None if bare is None else bare + zeros, _given_in(before), ())
+
+
+def give_all(
+    wanted: Iterable[tuple[Path, tuple[Given, ...]]], stamp: Stamp, place: Place, *, dry: bool = False
+) -> tuple[list[Writing], list[WritingProblem]]:
+    """Every picture's keywords; what could not be done is returned, and spoils no other. `dry` changes nothing."""
+    pictures = ((sidecar_of(picture) if place == "beside" else picture, picture, given) for picture, given in wanted)
+    return _all(((path, partial(plan_giving, picture, given, stamp, place)) for path, picture, given in pictures), dry)
+
+
+def take_back_all(
+    places: Iterable[tuple[Path, Place]], *, dry: bool = False
+) -> tuple[list[Writing], list[WritingProblem]]:
+    """Our keywords out of every sidecar and picture. `dry` changes nothing."""
+    return _all(((path, partial(plan_taking_back, path, place)) for path, place in places), dry)
+
+
+def _all(plans: Iterable[tuple[Path, Callable[[], Writing]]], dry: bool) -> tuple[list[Writing], list[WritingProblem]]:
+    done: list[Writing] = []
+    problems: list[WritingProblem] = []
+    for path, plan in plans:
+        try:
+            writing = plan()
+            if not dry:
+                writing.do()
+        except PacketError as error:
+            problems.append(WritingProblem(path, f"{error}, so it is left alone."))
+        except OSError as error:
+            problems.append(WritingProblem(path, f"cannot be written ({error.strerror})."))
+        else:
+            done.append(writing)
+    return done, problems
+
+
+def _start_of_sidecar(picture: Path) -> bytes | None:
+    """XMP of the picture's owner that a new sidecar starts from; None where there is none, or it cannot be read."""
+    for content in _owners_xmp(picture):
+        try:
+            packet = Packet(content)
+        except PacketError:
+            continue
+        if packet.descriptions:
+            return content
+    return None
+
+
+def _owners_xmp(picture: Path) -> Iterator[bytes]:
+    for read in (lambda: read_sidecar(sidecars_of(picture)[1]), lambda: embedded_packet(picture)):
+        try:
+            content = read()
+        except (OSError, PacketError):
+            continue
+        if content is not None:
+            yield _parted(content)[0]
+
+
+def _parted(content: bytes) -> tuple[bytes, bytes]:
+    """A packet, and the zeros that some programs end it with."""
+    packet = content.rstrip(b"\0")
+    return packet, content[len(packet) :]
+
+
+def _given_in(content: bytes | None) -> tuple[Given, ...]:
+    return marks_of(Packet(_parted(content)[0])).given if content is not None and OURS.encode() in content else ()
