@@ -17,7 +17,7 @@ from gramless.pictures.annotation import Album, Annotator
 from gramless.pictures.annotation.album import unit_rows
 from gramless.pictures.correcting.labels import REST, Answers
 
-SAME_PICTURE = 0.995  # a cosine from which on two pictures of one name are one; rounding to float16 makes 0.9999
+SAME_PICTURE = 0.999  # a cosine from which on two pictures of one name are one; rounding to float16 leaves 0.99999
 CURVE_FOLDS = 3
 LEAST_JUDGED = 6  # pictures that a quality is measured on
 
@@ -58,8 +58,14 @@ def training_rows(album: Album, names: Sequence[str], vectors: np.ndarray) -> di
     if not pairs:
         return {}
     here, there = (np.array(side) for side in zip(*pairs, strict=True))
-    cosines = (unit_rows(vectors[here]) * unit_rows(album.vectors[there])).sum(1)
+    centre = album.vectors.mean(0, dtype=np.float32)
+    cosines = (directions(vectors[here], centre) * directions(album.vectors[there], centre)).sum(1)
     return {int(i): int(row) for i, row, cosine in zip(here, there, cosines, strict=True) if cosine >= SAME_PICTURE}
+
+
+def directions(vectors: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Rows of length 1, as seen from the mean picture: what all pictures share would make all of them alike."""
+    return unit_rows(vectors.astype(np.float32) - centre)
 
 
 def learn_again(base: Annotator, taught: Taught) -> Annotator:
