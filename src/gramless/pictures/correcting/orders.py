@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 
 import numpy as np
 
 from gramless.errors import DataError
 from gramless.pictures.correcting.choosing import which_next
-from gramless.pictures.correcting.finding import most_alike, near_duplicates
+from gramless.pictures.correcting.finding import SAME_OUTLINE, most_alike, near_duplicates, outline
 from gramless.pictures.correcting.open_folder import OpenFolder
 from gramless.pictures.correcting.suggestions import Progress
+from gramless.pictures.features import PictureError
 
 N_NEXT = 60  # pictures that are proposed at a time
 MOST_ALIKE = 1000
@@ -84,7 +87,19 @@ def like(folder: OpenFolder, position: int) -> Order:
 def duplicates(folder: OpenFolder, least: float) -> Order:
     """Groups of pictures that are nearly the same, one after the other; the value is the number of the group."""
     described = folder.suggestions.described
-    groups = near_duplicates(folder.suggestions.directions(described), least)
+
+    @cache
+    def outline_of(i: int) -> np.ndarray | None:
+        try:
+            return outline(folder.thumbnail(int(described[i])))
+        except PictureError:  # gone since it was described
+            return None
+
+    def is_same(i: int, j: int) -> bool:
+        a, b = outline_of(i), outline_of(j)
+        return a is not None and b is not None and float(a @ b) >= SAME_OUTLINE
+
+    groups = near_duplicates(folder.suggestions.directions(described), least, is_same)
     if not groups:
         return Order(np.zeros(0, dtype=int))
     numbers = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
@@ -97,15 +112,14 @@ class KeptOrders:
     def __init__(self) -> None:
         self._orders: OrderedDict[int, Order] = OrderedDict()
         self._turn = Lock()
-        self._last = 0
 
     def keep(self, order: Order) -> int:
+        number = secrets.randbits(50)  # not one that a page knows from a server that was here before
         with self._turn:
-            self._last += 1
-            self._orders[self._last] = order
+            self._orders[number] = order
             while len(self._orders) > MOST_KEPT:
                 self._orders.popitem(last=False)
-            return self._last
+        return number
 
     def find(self, number: int) -> Order | None:
         with self._turn:
