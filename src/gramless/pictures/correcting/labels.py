@@ -122,11 +122,11 @@ class LabelFile:
         with self._turn:
             return {keyword: bool(has) for keyword, has in self._connection.execute(_ANSWERS_OF, (picture,))}
 
-    def changed_since(self, version: int) -> set[str]:
-        """Pictures with steps after that version."""
+    def changed_since(self, version: int) -> list[str]:
+        """Pictures with steps after that version, in the order of the first ones."""
         with self._turn:
-            rows = self._connection.execute("SELECT DISTINCT picture FROM log WHERE id > ?", (version,))
-            return {picture for (picture,) in rows}
+            query = "SELECT picture FROM log WHERE id > ? GROUP BY picture ORDER BY min(id)"
+            return [picture for (picture,) in self._connection.execute(query, (version,))]
 
     def note(self, name: str, content: str) -> None:
         """Remember a text under a name, such as how good the model was when it last learned."""
