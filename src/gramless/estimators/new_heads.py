@@ -36,7 +36,9 @@ def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np
     def unseen_scores() -> np.ndarray:
         def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
             told_apart = (signs[train] > 0).any(0) & (signs[train] < 0).any(0)
-            return np.where(told_apart, fit_heads(classifier, vectors[train], signs[train]).margins(vectors[test]), np.nan)
+            return np.where(
+                told_apart, fit_heads(classifier, vectors[train], signs[train]).margins(vectors[test]), np.nan
+            )
 
         folds = min(N_FOLDS, len(vectors))
         scores = out_of_fold_scores(score, signs, folds, torch.Generator().manual_seed(SEED))

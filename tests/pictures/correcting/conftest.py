@@ -67,7 +67,9 @@ def opened(studio: Studio, tmp_path: Path) -> Iterator[Open]:
     """opened(folder, annotator, output) opens a folder, by default a copy of the studio's; it is closed at the end."""
     with ExitStack() as open_folders:
 
-        def start(folder: Path | None = None, annotator: Annotator | None = None, output: Path | None = None) -> OpenFolder:
+        def start(
+            folder: Path | None = None, annotator: Annotator | None = None, output: Path | None = None
+        ) -> OpenFolder:
             folder = folder or studio.copy(tmp_path / "pictures")
             opened = OpenFolder(folder, annotator or studio.annotator, output, "map")
             open_folders.callback(opened.close)
@@ -87,5 +89,7 @@ def wait_until(is_so: Callable[[], object], seconds: float = 60.0) -> None:
 
 def settled(folder: OpenFolder) -> OpenFolder:
     """Once all pictures are described and nothing is being learned."""
-    wait_until(lambda: (s := folder.status())["described"] + s["unreadable"] == s["pictures"] and not s["learning"]["stage"])
+    wait_until(
+        lambda: (s := folder.status())["described"] + s["unreadable"] == s["pictures"] and not s["learning"]["stage"]
+    )
     return folder

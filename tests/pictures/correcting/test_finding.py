@@ -39,7 +39,9 @@ def groups_of(vectors, least, is_same):
         while border:
             i = border.pop()
             group.add(i)
-            near = [j for j in left if j not in group and vectors[i] @ vectors[j] >= least and is_same(min(i, j), max(i, j))]
+            near = [
+                j for j in left if j not in group and vectors[i] @ vectors[j] >= least and is_same(min(i, j), max(i, j))
+            ]
             border += near
             group.update(near)
         left -= group

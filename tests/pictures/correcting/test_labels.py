@@ -44,7 +44,9 @@ def test_steps_and_undos_are_those_of_a_dictionary(steps, tmp_path_factory):
                         put(expected, (picture, word), before)
         else:
             person, picture, changes = step
-            news = {w: (expected.get((picture, w)), has) for w, has in changes.items() if expected.get((picture, w)) != has}
+            news = {
+                w: (expected.get((picture, w)), has) for w, has in changes.items() if expected.get((picture, w)) != has
+            }
             assert labels.change(person, picture, changes) == bool(news)
             for word, (_, after) in news.items():
                 put(expected, (picture, word), after)
@@ -125,7 +127,9 @@ def test_it_is_one_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [LABEL_FILE]
 
 
-@pytest.mark.parametrize("content", [b"no database at all, but long enough to look at" * 9, b"SQLite format 3\0" + b"x" * 999])
+@pytest.mark.parametrize(
+    "content", [b"no database at all, but long enough to look at" * 9, b"SQLite format 3\0" + b"x" * 999]
+)
 def test_a_damaged_file_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / LABEL_FILE
     path.write_bytes(content)

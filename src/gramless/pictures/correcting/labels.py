@@ -72,7 +72,9 @@ class LabelFile:
             (step,) = execute("SELECT coalesce(max(step), 0) + 1 FROM log").fetchone()
             for keyword, has in news.items():
                 log = (step, person, time.time(), picture, keyword, before.get(keyword), has)
-                execute("INSERT INTO log (step, person, at, picture, keyword, before, after) VALUES (?,?,?,?,?,?,?)", log)
+                execute(
+                    "INSERT INTO log (step, person, at, picture, keyword, before, after) VALUES (?,?,?,?,?,?,?)", log
+                )
                 _put(execute, picture, keyword, has)
             return bool(news)
 
@@ -85,7 +87,9 @@ class LabelFile:
             rows = execute("SELECT picture, keyword, before, after FROM log WHERE step = ? AND NOT undone", (step,))
             changed = []
             for picture, keyword, before, after in rows.fetchall():
-                found = execute("SELECT has FROM answers WHERE picture = ? AND keyword = ?", (picture, keyword)).fetchone()
+                found = execute(
+                    "SELECT has FROM answers WHERE picture = ? AND keyword = ?", (picture, keyword)
+                ).fetchone()
                 if (None if found is None else found[0]) == after:
                     log = (step, "", time.time(), picture, keyword, after, before)
                     execute(

@@ -276,7 +276,9 @@ class OpenFolder:
             self.learning = replace(self.learning, stage="", failed=str(error))
         except Exception as error:
             _log.exception("learning failed")
-            self.learning = replace(self.learning, stage="", failed=f"Learning failed ({error}); the terminal says more.")
+            self.learning = replace(
+                self.learning, stage="", failed=f"Learning failed ({error}); the terminal says more."
+            )
 
     def _taught(self) -> Taught:
         """What people said, once its pictures are described."""

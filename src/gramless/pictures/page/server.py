@@ -27,9 +27,7 @@ class ServeError(GramlessError):
     """The page cannot be served; the message says why and what to do."""
 
 
-def serve(
-    model: PageModel, host: str = "127.0.0.1", port: int = 8765, folder: OpenFolder | None = None
-) -> None:
+def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, folder: OpenFolder | None = None) -> None:
     """Serve the page for a model, and for an open folder, until Ctrl-C, and print its address. Port 0 takes any."""
     for package in ("fastapi", "python_multipart", "uvicorn"):
         needed(package)

@@ -18,18 +18,20 @@ let order = null; // the server's number for what is shown
 let current = null; // {number, item} of the picture that is being corrected
 let status = null;
 let posted = Promise.resolve(); // corrections go one after the other
+let steadyFrom = 0; // when the keywords on the screen have stood long enough to be meant
+const STEADY = 700; // milliseconds
 
 // ---- asking the server
 
 async function ask(path, body) {
   const options = body ? { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) } : {};
-  let response;
+  let response, reply;
   try {
     response = await fetch(`folder/${path}`, options);
+    reply = await response.json();
   } catch {
     throw new Error("The server does not answer. Is it still running? What was answered before is safe.");
   }
-  const reply = await response.json().catch(() => ({}));
   if (response.ok) return reply;
   throw new Error(typeof reply.detail === "string" ? reply.detail : `The server refused this (${response.status}).`);
 }
@@ -62,6 +64,7 @@ async function show(wanted, focus = false) {
   query = wanted;
   order = null;
   current = null;
+  if (!focus) showCurrent(); // otherwise the first one takes its place
   notice("");
   for (const button of document.querySelectorAll(".show")) button.ariaPressed = String(button.dataset.show === query.show);
   at("slide").hidden = !("least" in query);
@@ -76,7 +79,7 @@ async function show(wanted, focus = false) {
     scroller.reset(reply.total, 0, reply.pictures);
     showHeading(reply.total);
     if (reply.total && focus) await choose(0);
-    else showCurrent();
+    else if (!current) showCurrent();
   } catch (error) {
     notice(error.message);
   } finally {
@@ -224,7 +227,7 @@ function took({ picture, undo }) {
 }
 
 async function allRight() {
-  if (!current || current.item.state !== "described") return;
+  if (!current || current.item.state !== "described" || performance.now() < steadyFrom) return;
   const open = current.item.keywords.filter(({ said }) => said === null);
   if (open.length || !current.item.done) await say(Object.fromEntries(open.map(({ keyword }) => [keyword, true])), true);
   await goOn();
@@ -313,21 +316,23 @@ function showQuality(points) {
 }
 
 let planned = false;
-async function refresh() {
+function refresh() {
   if (planned) return;
   planned = true;
-  await posted;
-  setTimeout(async () => {
+  setTimeout(() => {
     planned = false;
     scroller.refresh();
-    if (!current) return;
-    const { id } = current.item;
-    try {
-      took({ picture: await ask(`pictures/${id}`), undo: !at("undo").disabled });
-    } catch (error) {
-      notice(error.message);
-    }
+    if (current) later(refreshCurrent); // after the corrections that are on their way
   }, 150);
+}
+
+async function refreshCurrent() {
+  if (!current) return;
+  const picture = await ask(`pictures/${current.item.id}`);
+  if (current?.item.id !== picture.id) return;
+  const words = ({ keywords }) => keywords.map(({ keyword }) => keyword).join("\n");
+  if (words(picture) !== words(current.item)) steadyFrom = performance.now() + STEADY; // not what somebody aims at
+  took({ picture, undo: !at("undo").disabled });
 }
 
 async function loadKeywords() {
@@ -421,7 +426,8 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const digit = /^Digit([1-9])$/.exec(code)?.[1];
   const button = digit && current && at("chips").children[digit - 1]?.querySelector(event.shiftKey ? ".no" : ".yes");
-  if (button) button.click();
+  if (button && performance.now() >= steadyFrom) button.click();
+  else if (button) announce("The keywords have changed: look again.");
   else if (key === "Enter" && current && (target.matches(".cell") || target === document.body)) allRight();
   else if (!digit && KEYS[key.length === 1 ? key.toLowerCase() : key]) KEYS[key.length === 1 ? key.toLowerCase() : key]();
   else return;
