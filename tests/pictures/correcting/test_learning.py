@@ -1,4 +1,4 @@
-"""Learning again: what LIBLINEAR gives on the same rows, held-out pictures that gain, and answers that are few or odd."""
+"""Learning again: what LIBLINEAR gives on the same rows, held-out pictures that gain, answers that are few or odd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder page in a real Chromium: corrections by click and by keyboard, two windows, very many pictures, phone, dark."""
+"""The folder page in a real Chromium: corrections by click and keyboard, two windows, many pictures, phone, dark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gramless serve MODEL FOLDER` as people run it: thirty corrections in a browser, kill -9 in between, learning again."""
+"""`gramless serve MODEL FOLDER` as people run it: thirty corrections in a browser, kill -9 between, learning again."""
 
 from __future__ import annotations
 

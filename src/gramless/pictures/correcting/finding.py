@@ -27,7 +27,7 @@ def most_alike(vectors: np.ndarray, position: int) -> tuple[np.ndarray, np.ndarr
 def outline(jpeg: bytes) -> np.ndarray:
     """How grey levels rise and fall over a picture, coarsely: of length 1, or zeros for a picture of one grey.
 
-    The vectors of the map say what a picture shows, not where: two boats on one sea are alike. Outlines tell them apart.
+    The vectors of the map say what a picture shows, not where: two boats on a sea are alike. Outlines tell them apart.
     """
     image = needed("PIL.Image")
     small = image.open(io.BytesIO(jpeg)).convert("L").resize((OUTLINE_SIDE, OUTLINE_SIDE), image.Resampling.BOX)

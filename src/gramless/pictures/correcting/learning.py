@@ -127,9 +127,8 @@ def _lesson(base: Annotator, taught: Taught) -> _Lesson:
     known = np.zeros((len(kept), len(keywords)))
     known[:, : len(base.keywords)] = np.where(base.album.labels[kept] > 0, 1, -1)
     # Of a new keyword the old pictures may have it or not. Only where nobody said no do they stand for those without.
-    without_no = ~(told < 0).any(0)
-    without_no[: len(base.keywords)] = False
-    known[:, without_no] = -1
+    is_new = np.arange(len(keywords)) >= len(base.keywords)
+    known[:, is_new & (told >= 0).all(0)] = -1
     vectors = np.vstack([base.album.vectors[kept], taught.vectors]).astype(np.float32)
     return _Lesson(keywords, vectors, np.vstack([known, told]).astype(np.float64), kept)
 

@@ -20,7 +20,7 @@ class Listing(NamedTuple):
 
 
 def list_folder(folder: Path) -> Listing:
-    """All pictures in a folder and below. What a link leads to outside of it is left out: the page shows this folder."""
+    """All pictures in a folder and below. What a link leads to outside of it is left out: this folder is shown."""
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder, or may not be read. Give the folder that your pictures are in.")
     found = find_pictures([folder])

@@ -63,7 +63,7 @@ class Lesson(BaseModel):
 def folder_router(folder: OpenFolder) -> APIRouter:
     """GET reads, POST changes; POST is refused from pages of other servers."""
     router = APIRouter(prefix="/folder", tags=["folder"])
-    change = {"dependencies": [Depends(refuse_foreign_origin)]}
+    change: dict[str, Any] = {"dependencies": [Depends(refuse_foreign_origin)]}
     kept = orders.KeptOrders()
     turn = asyncio.Lock()  # one thumbnail at a time, or a scroll would start a hundred threads
 
