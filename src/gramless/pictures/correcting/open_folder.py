@@ -20,16 +20,15 @@ from gramless.pictures.annotation import Annotation, Annotator, Look, Suggestion
 from gramless.pictures.correcting.cache import CACHE_FOLDER, PictureCache
 from gramless.pictures.correcting.labels import LABEL_FILE, REST, Answers, LabelFile, Undone
 from gramless.pictures.correcting.learning import Taught, learn_again, learning_curve, training_rows
+from gramless.pictures.correcting.lessons import fully_known, taught_by
 from gramless.pictures.correcting.listing import list_folder
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
-from gramless.pictures.datasets import AnnotatedPictures
-from gramless.pictures.datasets.annotated import mark_keywords
-from gramless.pictures.features import FeatureCache, PictureError, make_thumbnail
+from gramless.pictures.features import FeatureCache, make_thumbnail
 from gramless.storage import save
 
 AT_ONCE = 32  # pictures that are described before their suggestions are shown
 MOST_WANTED = 500  # pictures on the screen that go before the others
-THUMBNAIL_SIDE, PREVIEW_SIDE, ALBUM_SIDE = 320, 1280, 160
+THUMBNAIL_SIDE, PREVIEW_SIDE = 320, 1280
 CURVE = "curve"
 
 _log = logging.getLogger(__name__)
@@ -276,9 +275,7 @@ class OpenFolder:
             self.learning = replace(self.learning, stage="", failed=str(error))
         except Exception as error:
             _log.exception("learning failed")
-            self.learning = replace(
-                self.learning, stage="", failed=f"Learning failed ({error}); the terminal says more."
-            )
+            self.learning = replace(self.learning, stage="", failed=f"It failed ({error}); the terminal says more.")
 
     def _taught(self) -> Taught:
         """What people said, once its pictures are described."""
@@ -291,31 +288,13 @@ class OpenFolder:
                 break
             self._say(f"describing {len(waiting):,} pictures first")
             self._stop.wait(0.2)
-        readable = [i for i in spoken if self.suggestions.progress[i] == Progress.DESCRIBED]
-        with self._lock:
-            return Taught(
-                tuple(self.listing.names[i] for i in readable),
-                self.suggestions.vectors[readable].astype(np.float32),
-                tuple(self.said(i) for i in readable),
-                tuple(self._small(i) for i in readable),
-            )
+        return taught_by(self, [i for i in spoken if self.suggestions.progress[i] == Progress.DESCRIBED])
 
     def _learned_anew(self) -> Annotator:
         """Kernel, map and all, from the pictures of this folder of which everything is known."""
-        known = [i for i in dict.fromkeys([*self.training, *self.spoken_of()]) if REST in self.said(i)]
-        has = [[keyword for keyword, yes in self.said(i).items() if yes] for i in known]
-        vocabulary = sorted({keyword for row in has for keyword in row})
-        paths = tuple(self.listing.paths[i] for i in known)
-        names = tuple(self.listing.names[i] for i in known)
-        pictures = AnnotatedPictures(paths, names, tuple(vocabulary), mark_keywords(has, vocabulary), ())
         with closing(FeatureCache(self.folder / CACHE_FOLDER)) as cache:  # not the one that another thread works with
-            return fit_annotator(pictures, self._base.features.names, cache=cache, tell=self._say).annotator
-
-    def _small(self, position: int) -> bytes:
-        try:
-            return make_thumbnail(self.listing.paths[position], ALBUM_SIDE)
-        except PictureError:
-            return b""
+            names = self._base.features.names
+            return fit_annotator(fully_known(self), names, cache=cache, tell=self._say).annotator
 
     def _say(self, stage: str) -> None:
         self.learning = replace(self.learning, stage=stage)
