@@ -13,7 +13,14 @@ COMMANDS = {
         "gramless.cli.annotate_evaluate:evaluate",
         "Compare a model's keywords with those that people gave.",
     ),
-    "undo": ("gramless.cli.annotate_undo:undo", "Take back the keywords that a model has written."),
+    "undo": (
+        "gramless.cli.annotate_undo:undo",
+        "Take back every keyword that `predict --to xmp` or `--embed` wrote; what people wrote stays.",
+    ),
+    "watch": (
+        "gramless.cli.annotate_watch:watch",
+        "Write keywords beside new pictures, as `predict --to xmp` does, until Ctrl-C.",
+    ),
     "show": (
         "gramless.cli.annotate_show:show",
         "What a model has learned: its keywords, and the views and kernels that it looks at.",

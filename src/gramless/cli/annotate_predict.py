@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -28,11 +27,9 @@ from gramless.cli.problems import FAILED, list_problems, refuse
 from gramless.cli.written import show_writings
 from gramless.errors import GramlessError
 from gramless.pictures.annotation import Annotation, Answers
-from gramless.pictures.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords
+from gramless.pictures.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords, write_metadata
 from gramless.pictures.datasets import Problem, find_pictures
 from gramless.pictures.gallery import save_gallery
-from gramless.pictures.metadata.marks import Given, Stamp
-from gramless.pictures.metadata.writing import give_all
 from gramless.support.atomic import write_atomically
 
 
@@ -128,9 +125,7 @@ def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
 
 def _write_metadata(annotations: Sequence[Annotation], model: str, embed: bool, dry_run: bool) -> list[Problem]:
     """Into the pictures or their sidecars; what could not be written is returned."""
-    stamp = Stamp(model, datetime.now(UTC).isoformat(timespec="seconds"))
-    wanted = [(each.path, tuple(Given(*suggestion) for suggestion in each.suggestions)) for each in annotations]
-    done, failed = give_all(wanted, stamp, "inside" if embed else "beside", dry=dry_run)
+    done, failed = write_metadata(annotations, model, "inside" if embed else "beside", dry=dry_run)
     show_writings(done, dry_run=dry_run)
     return [Problem(str(path), reason) for path, reason in failed]
 

@@ -11,6 +11,7 @@ from threading import Thread
 import pytest
 import uvicorn
 
+from gramless.pictures.correcting import OpenFolder
 from gramless.pictures.page.app import make_app
 from gramless.pictures.page.limits import LIMITS, Limits
 from gramless.pictures.page.model import PageModel
@@ -21,19 +22,20 @@ QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component
 
 @pytest.fixture
 def served() -> Iterator[Serve]:
-    """served(model, limits) starts a server in a thread and gives its address; it stops with the test."""
+    """served(model, limits, folder) starts a server in a thread and gives its address; it stops with the test."""
     with ExitStack() as servers:
 
-        def start(model: PageModel, limits: Limits = LIMITS) -> str:
-            return servers.enter_context(_running(model, limits))
+        def start(model: PageModel, limits: Limits = LIMITS, folder: OpenFolder | None = None) -> str:
+            return servers.enter_context(_running(model, limits, folder))
 
         yield start
 
 
 @contextmanager
-def _running(model: PageModel, limits: Limits) -> Iterator[str]:
+def _running(model: PageModel, limits: Limits, folder: OpenFolder | None) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))  # a connection waits in its queue until the server runs
-    server = uvicorn.Server(uvicorn.Config(make_app(model, limits), log_level="warning", lifespan="off", ws="none"))
+    app = make_app(model, limits, folder=folder)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

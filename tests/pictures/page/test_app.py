@@ -121,6 +121,7 @@ def test_the_model_and_its_limits_are_told():
     assert reply == {
         "keywords": ["red", "green", "blue"],
         "limits": {"picture_bytes": 7, "pictures": 3, "request_bytes": 50, "requests": 16},
+        "folder": False,
     }
 
 
@@ -130,8 +131,22 @@ def test_the_page_its_files_and_nothing_else():
     assert "<h1" in client.get("/").text
     for file in STATIC.iterdir():
         assert client.get(f"/{file.name}").content == file.read_bytes()
-    for path in ("/docs", "/redoc", "/openapi.json", "/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "/favicon.ico"):
+    for path in ("/redoc", "/folder/status", "/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "/favicon.ico"):
         assert client.get(path).status_code == 404, path
+
+
+def test_the_routes_are_documented_without_another_place():
+    client = client_of(ColourModel())
+    page = client.get("/docs")
+    assert page.text == (STATIC / "docs.html").read_text()
+    described = client.get("/openapi.json").json()
+    annotate = described["paths"]["/annotate"]["post"]
+    files = annotate["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]["pictures"]
+    assert files == {"type": "array", "items": {"type": "string", "format": "binary"}}
+    assert {"200", "400", "401", "413"} <= annotate["responses"].keys()
+    reply = client.post("/annotate", files=as_form(("a.jpg", RED), ("b.jpg", b""))).json()
+    answer = described["components"]["schemas"]["PictureAnswer"]["properties"]
+    assert {key for picture in reply["pictures"] for key in picture} == answer.keys()
 
 
 def test_the_page_names_no_other_place():

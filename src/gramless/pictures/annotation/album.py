@@ -26,13 +26,13 @@ class Neighbour(NamedTuple):
 class Album:
     """Row i of everything is training picture i.
 
-    The vectors are those of the deep map, so that one matrix product gives all similarities under the learned kernel;
-    half precision is enough to order them.
+    The vectors are those of the deep map, so that one matrix product gives all similarities under the learned kernel,
+    and classifiers can be learned on them anew; half precision is enough for both.
     """
 
     names: tuple[str, ...]
     labels: np.ndarray  # (n, n_keywords) int8
-    vectors: np.ndarray  # (n, n_components) float16, of length 1
+    vectors: np.ndarray  # (n, n_components) float16
     jpegs: np.ndarray  # (n_bytes,) uint8: all thumbnails, one after the other
     ends: np.ndarray  # (n,) int64: where each of them ends
 
@@ -48,14 +48,14 @@ class Album:
     def of(cls, names: Sequence[str], labels: np.ndarray, phi: np.ndarray, thumbnails: Sequence[bytes]) -> Self:
         ends = np.cumsum([len(jpeg) for jpeg in thumbnails], dtype=np.int64)
         jpegs = np.frombuffer(b"".join(thumbnails), dtype=np.uint8)
-        return cls(tuple(names), labels.astype(np.int8), unit_rows(phi).astype(np.float16), jpegs, ends)
+        return cls(tuple(names), labels.astype(np.int8), phi.astype(np.float16), jpegs, ends)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def nearest(self, phi: np.ndarray, n_neighbours: int, keywords: Sequence[str]) -> tuple[Neighbour, ...]:
         """The training pictures most similar to the one with the vector phi (n_components,), nearest first."""
-        similarities = self.vectors.astype(np.float32) @ unit_rows(phi[None])[0]
+        similarities = unit_rows(self.vectors) @ unit_rows(phi[None])[0]
         best = np.argsort(-similarities, kind="stable")[:n_neighbours]
         return tuple(
             Neighbour(

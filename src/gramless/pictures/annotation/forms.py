@@ -1,4 +1,4 @@
-"""Annotations as a table for the terminal, and as CSV and JSON."""
+"""Annotations as a table for the terminal, as CSV and JSON, and as keywords in XMP."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from rich import box
 from rich.table import Table
@@ -13,6 +14,8 @@ from rich.text import Text
 
 from gramless.errors import DataError
 from gramless.pictures.annotation.suggestions import Annotation
+from gramless.pictures.metadata.marks import Given, Stamp
+from gramless.pictures.metadata.writing import Place, Writing, WritingProblem, give_all
 from gramless.support.printable import COMMANDS, printable
 
 SEPARATORS = (";",)  # between the keywords of one cell, for whoever reads the file back
@@ -27,6 +30,15 @@ def annotation_table(annotations: Sequence[Annotation]) -> Table:
     for annotation in annotations:
         table.add_row(Text(printable(annotation.name)), _scored(annotation))
     return table
+
+
+def write_metadata(
+    annotations: Iterable[Annotation], model: str, place: Place, *, dry: bool = False
+) -> tuple[list[Writing], list[WritingProblem]]:
+    """Keywords into sidecars or into the pictures, marked as given by `model` today: what was done, and what not."""
+    stamp = Stamp(model, datetime.now(UTC).isoformat(timespec="seconds"))
+    wanted = [(each.path, tuple(Given(*suggestion) for suggestion in each.suggestions)) for each in annotations]
+    return give_all(wanted, stamp, place, dry=dry)
 
 
 def as_csv(annotations: Iterable[Annotation]) -> bytes:

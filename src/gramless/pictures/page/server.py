@@ -9,11 +9,15 @@ import socket
 import sys
 from contextlib import suppress
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 from gramless.errors import GramlessError
 from gramless.pictures.page.limits import LIMITS
 from gramless.pictures.page.model import PageModel
 from gramless.support.packages import needed
+
+if TYPE_CHECKING:
+    from gramless.pictures.correcting import OpenFolder
 
 HIGHEST_PORT = 65535
 SECONDS_TO_FINISH = 3  # what is being answered at Ctrl-C
@@ -23,8 +27,8 @@ class ServeError(GramlessError):
     """The page cannot be served; the message says why and what to do."""
 
 
-def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765) -> None:
-    """Serve the page for a model until Ctrl-C, and print its address. Port 0 takes any that is free."""
+def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, folder: OpenFolder | None = None) -> None:
+    """Serve the page for a model, and for an open folder, until Ctrl-C, and print its address. Port 0 takes any."""
     for package in ("fastapi", "python_multipart", "uvicorn"):
         needed(package)
     import uvicorn
@@ -37,14 +41,17 @@ def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765) -> None:
         address, port = listener.getsockname()[:2]
         is_local = ip_address(address).is_loopback
         token = None if is_local else secrets.token_urlsafe()
-        app = make_app(model, LIMITS, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token)
-        link = _url(address, port) if token is None else f"{_url(address, port)}/?token={token}"
+        app = make_app(model, LIMITS, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token, folder)
+        link = _url(address, port) + ("" if folder is None else "/folder.html")
+        if token is not None:
+            link += f"{'/' if folder is None else ''}?token={token}"
         print(f"The page is at {link} (Ctrl-C stops it)", flush=True)
         if not is_local:
             print(
                 f"Warning: anybody who has this link and can reach {address} over the network can send pictures and "
-                "see the keywords and thumbnails of the training pictures; it is sent unencrypted. Leave --host away "
-                "to serve this machine only.",
+                "see the keywords and thumbnails of the training pictures"
+                f"{'' if folder is None else ', and see and correct those of the folder'}; it is sent unencrypted. "
+                "Leave --host away to serve this machine only.",
                 file=sys.stderr,
                 flush=True,
             )

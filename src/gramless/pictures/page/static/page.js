@@ -213,6 +213,7 @@ function notice(text) {
 async function showVocabulary() {
   const model = await modelIsKnown;
   if (!model) return;
+  at("nav").hidden = !model.folder;
   const count = model.keywords.length;
   at("vocabulary").hidden = false;
   at("vocabulary").querySelector("summary").textContent = `This model knows ${count} keyword${count === 1 ? "" : "s"}`;

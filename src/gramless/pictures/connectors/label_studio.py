@@ -1,0 +1,159 @@
+"""A machine learning backend for Label Studio: it suggests choices, and learns from what people submit.
+
+    python -m gramless.pictures.connectors.label_studio MODEL -o LEARNED --studio http://localhost:8080 --token TOKEN
+
+In the project's settings, Model, connect http://this-computer:9090. The labelling configuration has an Image and
+Choices with choice="multiple", whose names are found out. Asked by Label Studio are POST /predict, /setup and /webhook
+and GET /health. /predict answers {"results": [{"result": [...], "score", "model_version"}], ...}; a webhook of an
+annotation that was created or updated teaches the model at once, and what it learned is saved. TOKEN, of a person's
+account, lets pictures that were uploaded to Label Studio be fetched; pictures of other servers are not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.error import URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+from xml.etree import ElementTree
+
+import numpy as np
+import typer
+
+from gramless.errors import DataError
+from gramless.pictures.annotation import Annotator
+from gramless.pictures.annotation.fitting import THUMBNAIL_SIDE
+from gramless.pictures.connectors.json_server import Route, json_server, run
+from gramless.pictures.connectors.model_file import load_annotator
+from gramless.pictures.correcting.labels import REST
+from gramless.pictures.correcting.learning import Taught, learn_again
+from gramless.pictures.features import PictureError, make_thumbnail
+from gramless.storage import save
+
+TAUGHT_BY = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+MOST_BYTES = 100_000_000
+SECONDS = 60.0
+
+
+class _Stay(HTTPRedirectHandler):
+    """The token goes to Label Studio, and nowhere else."""
+
+    def redirect_request(self, *details: Any) -> None:
+        return None
+
+
+class Backend:
+    """The model as it is now, and how Label Studio is asked for pictures."""
+
+    def __init__(self, annotator: Annotator, studio: str, token: str = "", output: Path | None = None) -> None:
+        self.annotator = annotator
+        self._studio, self._token, self._output = studio, token, output
+        self._learned = 0
+        self._opener = build_opener(_Stay)
+
+    @property
+    def version(self) -> str:
+        return f"gramless-{len(self.annotator.album)}-{self._learned}"
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        up = {"status": "UP", "model_class": "Gramless"}
+        return {
+            ("POST", "/predict"): self.predict,
+            ("POST", "/setup"): lambda _: {"model_version": self.version},
+            ("POST", "/webhook"): self.fit,
+            ("GET", "/health"): lambda _: up,
+            ("GET", "/"): lambda _: up,
+        }
+
+    def predict(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Choices for tasks, in their order; of a picture that cannot be read, none."""
+        choices, image, field = names_in(str(request.get("label_config", "")))
+        results = []
+        for task in request.get("tasks") or []:
+            try:
+                look = self.annotator.look(self._fetch(task["data"][field]), n_neighbours=0)
+            except PictureError:
+                results.append({"result": [], "score": 0.0, "model_version": self.version})
+                continue
+            value = {"choices": [keyword for keyword, _ in look.suggestions]}
+            region = {"from_name": choices, "to_name": image, "type": "choices", "value": value}
+            surest = min((score for _, score in look.suggestions), default=0.0)
+            results.append({"result": [region], "score": float(surest), "model_version": self.version})
+        return {"results": results, "model_version": self.version}
+
+    def fit(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Learn from one picture that somebody has annotated; other events teach nothing."""
+        if event.get("action") not in TAUGHT_BY:
+            return {"status": "ignored", "model_version": self.version}
+        try:
+            task, regions = event["task"], event["annotation"]["result"]
+            _, _, field = names_in(event["project"]["label_config"])
+            chosen = {word for region in regions if region["type"] == "choices" for word in region["value"]["choices"]}
+            name, address = f"task {task['id']}", task["data"][field]
+        except (KeyError, TypeError) as error:
+            raise DataError(f"this is no event of an annotation of Label Studio: {error} is missing.") from error
+        picture = self._fetch(address)
+        described = self.annotator.features.describe([picture])
+        if described.views is None:
+            raise PictureError(described.unreadable[0].reason, name)
+        vectors = np.asarray(self.annotator.classifier.map_network_.transform(described.views))
+        said = dict.fromkeys(sorted(chosen), True) | {REST: False}
+        taught = Taught((name,), vectors, (said,), (make_thumbnail(picture, THUMBNAIL_SIDE),))
+        self.annotator = learn_again(self.annotator, taught)
+        self._learned += 1
+        if self._output is not None:
+            save(self.annotator, self._output)
+        return {"status": "ok", "model_version": self.version}
+
+    def _fetch(self, address: str) -> bytes:
+        whole, studio = urlsplit(urljoin(self._studio + "/", str(address))), urlsplit(self._studio)
+        if (whole.scheme, whole.netloc) != (studio.scheme, studio.netloc):
+            raise DataError(
+                f"{whole.netloc or address} is not Label Studio at {self._studio}: nothing is fetched there."
+            )
+        headers = {"Authorization": f"Token {self._token}"} if self._token else {}
+        try:
+            with self._opener.open(Request(whole.geturl(), headers=headers), timeout=SECONDS) as reply:
+                content: bytes = reply.read(MOST_BYTES + 1)
+        except (URLError, OSError) as error:
+            raise DataError(
+                f"Label Studio does not give {whole.path} ({error}). Check --studio and --token."
+            ) from error
+        if len(content) > MOST_BYTES:
+            raise DataError(f"{whole.path} has more than {MOST_BYTES:,} bytes.")
+        return content
+
+
+def names_in(label_config: str) -> tuple[str, str, str]:
+    """The names of the choices and of the image in a labelling configuration, and the image's field of a task."""
+    if "<!DOCTYPE" in label_config or "<!ENTITY" in label_config:
+        raise DataError("the labelling configuration has a document type, which none of Label Studio's has.")
+    try:
+        view = ElementTree.fromstring(label_config)
+    except ElementTree.ParseError as error:
+        raise DataError(f"the labelling configuration is no XML ({error}).") from error
+    choices, image = view.find(".//Choices"), view.find(".//Image")
+    if choices is None or image is None or not image.get("value", "").startswith("$"):
+        raise DataError('the labelling configuration needs <Image value="$..."> and <Choices choice="multiple">.')
+    return choices.get("name", ""), choices.get("toName", ""), image.get("value", "")[1:]
+
+
+def main(
+    model: Annotated[Path, typer.Argument(help="A model that `gramless annotate fit` made.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to save what was learned.")],
+    studio: Annotated[str, typer.Option(help="Where Label Studio is.")] = "http://localhost:8080",
+    token: Annotated[str, typer.Option(help="Of an account there.", envvar="LABEL_STUDIO_API_KEY")] = "",
+    host: Annotated[str, typer.Option(help="Address to serve at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 9090,
+    key: Annotated[
+        str, typer.Option(help="The password in Label Studio's model settings.", envvar="GRAMLESS_KEY")
+    ] = "",
+) -> None:
+    """Suggest keywords to Label Studio, and learn from what people submit."""
+    backend = Backend(load_annotator(output if output.exists() else model), studio, token, output)
+    run(json_server(backend.routes(), host, port, key), "A backend for Label Studio")
+
+
+if __name__ == "__main__":
+    typer.run(main)

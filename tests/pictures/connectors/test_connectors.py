@@ -1,0 +1,304 @@
+"""Connectors over real HTTP on this machine, against counterparts that ask and answer as the programs' sources do."""
+
+from __future__ import annotations
+
+import json
+import socket
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from gramless.errors import DataError
+from gramless.pictures.connectors import immich, label_studio, photoprism
+from gramless.pictures.connectors.json_server import json_server
+from gramless.storage import load
+from tests.pictures.correcting.conftest import studio
+
+__all__ = ["studio"]  # a fixture
+
+
+@contextmanager
+def running(server: ThreadingHTTPServer) -> Iterator[str]:
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def up() -> Iterator[Callable[..., str]]:
+    with ExitStack() as servers:
+        yield lambda server: servers.enter_context(running(server))
+
+
+@pytest.fixture
+def ask() -> Iterator[httpx.Client]:
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        yield client
+
+
+def words(studio, picture: bytes) -> list[str]:
+    return [keyword for keyword, _ in studio.annotator.look(picture).suggestions]
+
+
+# ---- PhotoPrism
+
+
+def test_photoprism_gets_labels_in_the_form_that_it_reads(studio, up, ask):
+    address = up(json_server(photoprism.routes(studio.annotator), "127.0.0.1", 0, "secret"))
+    picture = studio.test.paths[0].read_bytes()
+    image = f"data:image/jpeg;base64,{b64encode(picture).decode()}"
+    request = {"id": str(uuid4()), "suffix": "", "stream": False, "images": [image]}  # what NewApiRequestImages makes
+    headers = {"authorization": "Bearer secret"}
+    reply = ask.post(f"{address}/api/v1/vision/labels", json=request, headers=headers)
+    assert reply.status_code == 200
+    answer = reply.json()
+    assert (answer["id"], answer["code"]) == (request["id"], 200)
+    assert [label["name"] for label in answer["result"]["labels"]] == words(studio, picture)
+    for label in answer["result"]["labels"]:
+        assert label.keys() == {"name", "source", "confidence", "topicality"}
+        assert 0.0 <= label["confidence"] <= 1.0
+    assert ask.post(f"{address}/api/v1/vision/labels", json=request).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "images", [None, [], "data:", ["http://127.0.0.1/x"], ["file:///etc/passwd"], ["data:image/jpeg;base64,*"], [{}]]
+)
+def test_photoprism_s_odd_requests_are_refused_with_a_reason(studio, up, ask, images):
+    address = up(json_server(photoprism.routes(studio.annotator), "127.0.0.1", 0))
+    reply = ask.post(f"{address}/api/v1/vision/labels", json={"images": images})
+    assert reply.status_code == 400
+    assert reply.json()["error"]
+
+
+def test_what_is_no_picture_is_said(studio, up, ask):
+    address = up(json_server(photoprism.routes(studio.annotator), "127.0.0.1", 0))
+    image = "data:image/jpeg;base64," + b64encode(b"Dear diary").decode()
+    assert "is no picture" in ask.post(f"{address}/api/v1/vision/labels", json={"images": [image]}).json()["error"]
+
+
+# ---- the server of both
+
+
+def test_the_server_refuses_what_it_does_not_know(up, ask):
+    address = up(json_server({("POST", "/x"): lambda body: body}, "127.0.0.1", 0, "key"))
+    key = {"authorization": "Bearer key"}
+    assert ask.post(f"{address}/x", json={"a": 1}, headers=key).json() == {"a": 1}
+    assert ask.post(f"{address}/x", json={}, auth=("any", "key")).status_code == 200
+    assert ask.post(f"{address}/x", json={}, auth=("any", "wrong")).status_code == 401
+    assert ask.get(f"{address}/x", headers=key).status_code == 404
+    for content in (b"no json", b"[1]", b"[" * 100_000):
+        assert ask.post(f"{address}/x", content=content, headers=key).status_code == 400
+    for length in (b"many", b"-1", b"100000001"):
+        with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=60) as client:
+            client.sendall(b"POST /x HTTP/1.1\r\nAuthorization: Bearer key\r\nContent-Length: " + length + b"\r\n\r\n")
+            assert client.recv(100).split()[1] == b"413"
+
+
+def test_a_network_needs_a_key():
+    with pytest.raises(DataError, match="--key"):
+        json_server({}, "0.0.0.0", 0)
+
+
+# ---- counterparts that we ask
+
+
+def counterpart(answer: Callable[[str, str, dict, bytes], tuple[int, bytes]]) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def _do(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            code, content = answer(
+                self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body
+            )
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = _do
+
+        def log_message(self, *details: object) -> None:
+            pass
+
+    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+
+class FakeImmich:
+    """As its controllers and data transfer objects say: pages of assets, previews, tags by path, bulk answers."""
+
+    def __init__(self, pictures: list[bytes]) -> None:
+        self.pictures = {str(uuid4()): picture for picture in pictures}
+        self.tags: dict[str, str] = {}
+        self.tagged: dict[str, set[str]] = {}
+
+    def answer(self, method, path, headers, body):
+        if headers.get("x-api-key") != "key":
+            return 401, b'{"message": "Invalid API key", "statusCode": 401}'
+        parts = path.partition("?")[0].strip("/").split("/")
+        given = json.loads(body) if body else {}
+        if (method, path) == ("POST", "/api/search/metadata"):
+            assert given.keys() == {"page", "size", "type"}
+            ids = list(self.pictures)
+            start, size = 2 * (given["page"] - 1), 2  # a server may give fewer than were asked for
+            items = [{"id": asset, "type": "IMAGE", "originalFileName": "a.jpg"} for asset in ids[start : start + size]]
+            more = str(given["page"] + 1) if start + size < len(ids) else None
+            found = {"total": len(ids), "count": len(items), "items": items, "facets": [], "nextPage": more}
+            return 200, json.dumps({"albums": {}, "assets": found}).encode()
+        if method == "GET" and parts[:2] == ["api", "assets"] and parts[3:] == ["thumbnail"]:
+            assert path.endswith("?size=preview")
+            return 200, self.pictures[parts[2]]
+        if (method, path) == ("PUT", "/api/tags"):
+            for name in given["tags"]:
+                self.tags.setdefault(name, str(uuid4()))
+            made = [{"id": self.tags[n], "name": n.split("/")[-1], "value": n} for n in given["tags"]]
+            return 200, json.dumps(made).encode()
+        if method == "PUT" and parts[:2] == ["api", "tags"] and parts[3:] == ["assets"]:
+            (name,) = [name for name, tag in self.tags.items() if tag == parts[2]]
+            have = self.tagged.setdefault(name, set())
+            answers = [
+                {"id": i, "success": i not in have} | ({"error": "duplicate"} if i in have else {})
+                for i in given["ids"]
+            ]
+            have.update(given["ids"])
+            return 200, json.dumps(answers).encode()
+        return 404, b"{}"
+
+
+def test_immich_s_pictures_are_tagged_under_one_parent(studio, up):
+    pictures = [path.read_bytes() for path in studio.test.paths[:5]]
+    fake = FakeImmich([*pictures, b"no preview yet"])
+    client = immich.Immich(up(counterpart(fake.answer)) + "/", "key")
+    expected: dict[str, set[str]] = {}
+    for asset, picture in list(fake.pictures.items())[:5]:
+        for word in words(studio, picture):
+            expected.setdefault(f"Gramless/{word}", set()).add(asset)
+    would = immich.tag_all(studio.annotator, client, "Gramless", dry_run=True)
+    assert would == {name: len(ids) for name, ids in expected.items()}
+    assert not fake.tags
+    assert immich.tag_all(studio.annotator, client, "Gramless") == would
+    assert fake.tagged == expected
+    assert not any(immich.tag_all(studio.annotator, client, "Gramless").values())  # nothing twice
+
+
+def test_immich_s_refusals_are_explained(studio, up):
+    address = up(counterpart(FakeImmich([]).answer))
+    with pytest.raises(immich.ImmichError, match=r"refuses POST.*401.*permissions"):
+        immich.tag_all(studio.annotator, immich.Immich(address, "wrong"), "Gramless")
+    with pytest.raises(immich.ImmichError, match="does not answer"):
+        list(immich.Immich("http://127.0.0.1:9", "key").pictures())
+    with pytest.raises(immich.ImmichError, match="no address"):
+        immich.Immich("file:///etc/passwd", "key")
+    other = up(counterpart(lambda *asked: (200, b"<html>")))
+    with pytest.raises(immich.ImmichError, match="something else"):
+        list(immich.Immich(other, "key").pictures())
+
+
+# ---- Label Studio
+
+CONFIG = """<View><Image name="image" value="$picture"/>
+<Choices name="words" toName="image" choice="multiple"><Choice value="sea"/></Choices></View>"""
+
+
+@pytest.fixture
+def labelling(studio, up, tmp_path):
+    """A backend and its Label Studio, which gives uploads only to those who have the token."""
+
+    def give(method, path, headers, body):
+        if headers.get("authorization") != "Token abc":
+            return 401, b"{}"
+        number = int(path.removeprefix("/data/upload/1/").removesuffix(".jpg"))
+        return 200, studio.test.paths[number].read_bytes() if number < 60 else b"no picture"
+
+    backend = label_studio.Backend(studio.annotator, up(counterpart(give)), "abc", tmp_path / "learned.gramless")
+    return backend, up(json_server(backend.routes(), "127.0.0.1", 0))
+
+
+def task(number: int) -> dict:
+    return {
+        "id": 100 + number,
+        "data": {"picture": f"/data/upload/1/{number}.jpg"},
+        "annotations": [],
+        "predictions": [],
+    }
+
+
+def test_label_studio_s_tasks_get_choices(studio, labelling, ask):
+    _, address = labelling
+    assert ask.get(f"{address}/health").json()["status"] == "UP"
+    setup = {"project": "1.1700000000", "schema": CONFIG, "hostname": "", "access_token": "", "extra_params": None}
+    version = ask.post(f"{address}/setup", json=setup).json()["model_version"]
+    request = {
+        "tasks": [task(0), task(99), task(3)],
+        "project": "1.17",
+        "label_config": CONFIG,
+        "params": {"context": None},
+    }
+    answer = ask.post(f"{address}/predict", json=request).json()
+    assert answer["model_version"] == version
+    assert len(answer["results"]) == 3
+    assert answer["results"][1]["result"] == []
+    for number, found in ((0, answer["results"][0]), (3, answer["results"][2])):
+        (region,) = found["result"]
+        assert (region["from_name"], region["to_name"], region["type"]) == ("words", "image", "choices")
+        assert region["value"]["choices"] == words(studio, studio.test.paths[number].read_bytes())
+        assert 0.0 <= found["score"] <= 1.0
+
+
+def test_label_studio_s_annotations_teach(studio, labelling, ask, tmp_path):
+    backend, address = labelling
+    result = [
+        {
+            "id": "x",
+            "from_name": "words",
+            "to_name": "image",
+            "type": "choices",
+            "value": {"choices": ["sea", "harbour"]},
+        }
+    ]
+    event = {"task": task(2), "annotation": {"id": 7, "result": result}, "project": {"id": 1, "label_config": CONFIG}}
+    before = backend.version
+    ignored = ask.post(f"{address}/webhook", json=event | {"action": "TASKS_CREATED"}).json()
+    assert (ignored["status"], backend.version) == ("ignored", before)
+    for action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
+        assert ask.post(f"{address}/webhook", json=event | {"action": action}).json()["status"] == "ok"
+    assert backend.version != before
+    learned = load(tmp_path / "learned.gramless")
+    assert learned.album.names == (*studio.annotator.album.names, "task 102")  # once, however often it is updated
+    assert "harbour" in learned.keywords
+
+
+@pytest.mark.parametrize(
+    "place", ["http://127.0.0.1:9/a.jpg", "//evil.example/a.jpg", "file:///etc/passwd", "s3://b/a.jpg"]
+)
+def test_pictures_of_other_servers_are_not_fetched(labelling, ask, place):
+    _, address = labelling
+    asked = {"tasks": [{"id": 1, "data": {"picture": place}}], "label_config": CONFIG}
+    reply = ask.post(f"{address}/predict", json=asked)
+    assert reply.status_code == 400
+    assert "nothing is fetched" in reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["", "<View>", "<View/>", CONFIG.replace("$picture", "picture"), '<!DOCTYPE x [<!ENTITY a "b">]>' + CONFIG],
+)
+def test_configurations_that_are_none_are_refused(labelling, ask, config):
+    _, address = labelling
+    assert ask.post(f"{address}/predict", json={"tasks": [task(0)], "label_config": config}).status_code == 400
+
+
+def test_events_that_are_none_are_refused(labelling, ask):
+    _, address = labelling
+    for event in ({}, {"task": {}}, {"task": task(1), "annotation": {"result": [{"type": "choices"}]}}):
+        reply = ask.post(f"{address}/webhook", json={"action": "ANNOTATION_CREATED"} | event)
+        assert reply.status_code == 400
