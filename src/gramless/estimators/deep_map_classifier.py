@@ -9,55 +9,48 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
-import torch
 from sklearn.base import _fit_context
 from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Block, Blocks
 from gramless.errors import DataError
-from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
+from gramless.estimators.built_map import built_map
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
-from gramless.estimators.given_kernel import KERNEL, fitted_kernel, learning_of
+from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
+from gramless.estimators.vector_heads import VectorFit
 from gramless.heads import (
-    Calibration,
     FitSummary,
     Head,
     HuberizedHinge,
     Kind,
     LabelCounts,
-    LinearFit,
+    LeastSquares,
     MarginLoss,
     OnlineHead,
     SquaredHinge,
-    Threshold,
-    TopGains,
-    TopK,
-    Weights,
-    out_of_fold_scores,
 )
-from gramless.heads.labelling import Labelling, learn_labelling
-from gramless.heads.operating_points import OperatingPoint
-from gramless.maps import CollapsedMap
+from gramless.heads.online import OnlineLoss
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import check_array
-from gramless.support.config import current_budget
-from gramless.support.constraints import INPUT, POSITIVE, Constraints, StrOptions, whole
+from gramless.support.config import current_budget, get_config
+from gramless.support.constraints import INPUT, POSITIVE, Constraints, HasMethods, StrOptions, whole
 from gramless.views import Views
 
-N_FOLDS = 5
+IN_BLOCKS = ("auto", "ridge", "squared_hinge", "huberized_hinge")
 SMALLEST_WIDTH = 1e-3  # of the mean diagonal: with every sample a landmark nothing is missing, and the hinge is plain
 
 
 class DeepMapClassifier(ViewsClassifier):
-    """A deep kernel network, compiled into an explicit map, and one linear SVM per label on its vectors.
+    """A deep kernel network, compiled into an explicit map, and one linear classifier per label on its vectors.
 
     Linear in the number of samples, in time and in memory.
 
@@ -72,12 +65,14 @@ class DeepMapClassifier(ViewsClassifier):
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
         landmarks and weights a few steps with the labels, as far as held-out samples say that it helps; with fewer than
         50 samples besides the landmarks, or kernels that have no gradient, the map stays as it is compiled.
-    C : float
-        Penalty of the SVM.
-    head : "squared_hinge", "huberized_hinge", "hinge", "balanced"
-        The classifiers on the vectors. In the kernel every training sample has a private share of the spectrum that the
-        vectors lack, and a plain hinge suffers from it. The Huberised hinge puts its mean back, as a number on the
-        diagonal of the dual; the squared hinge, which has such a number too, did better on validation data.
+    C : "auto" or float
+        Penalty of the errors. "auto" is the best of a path by samples that were left out.
+    head : "auto", "ridge", "squared_hinge", "huberized_hinge", "hinge", "balanced"
+        The classifiers on the vectors: ridge regression of signs, 1 / (2 C) its ridge, or SVMs. "auto" is ridge
+        regression, unless the squared hinge is ahead of it on left-out samples by more than noise. In the kernel every
+        training sample has a private share of the spectrum that the vectors lack, and a plain hinge suffers from it.
+        The Huberised hinge puts its mean back, as a number on the diagonal of the dual; the squared hinge, which has
+        such a number too, did better on validation data.
     top_k : int or None
         With several labels per sample: predict k labels of every sample, those that most raise recall and precision on
         average over labels. None predicts every label above its threshold.
@@ -85,8 +80,8 @@ class DeepMapClassifier(ViewsClassifier):
         With top_k: how much recall counts beside precision; more recall and more labels found, for less precision.
         "auto" takes the weight with the highest F1 on out-of-fold scores, None predicts the k labels with the best
         scores as they come out of the SVMs.
-    threshold : "sign" or "f1"
-        Without top_k: labels with a positive score, or above the threshold that had the best out-of-fold F1.
+    threshold : "f1" or "sign"
+        Without top_k: labels above the threshold that had the best F1 on left-out samples, or with a positive score.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     max_iter : int
@@ -95,6 +90,9 @@ class DeepMapClassifier(ViewsClassifier):
         With data in blocks: a folder, on a cluster one that all workers see. In a folder of their own within it,
         vectors of the training samples are kept while the classifiers are fitted; after a stop the same fit continues
         there. None computes the vectors anew in each of a handful of passes.
+    memory : joblib.Memory, path or None
+        Where the learned network and its map are kept, as scikit-learn's Pipeline keeps transformers: a search over C,
+        head or thresholds learns them once for every part of the data. Needs a random_state that is a number.
     views, random_state
         As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
@@ -104,8 +102,12 @@ class DeepMapClassifier(ViewsClassifier):
         The fitted map; its `kernel_` is the network.
     classes_ : array
         The classes, or the numbers of the labels.
-    calibration_ : Calibration or None
-        With top_k and recall_weight: from scores to probabilities, learned on out-of-fold scores.
+    C_, head_kind_ : float, str
+        As given or chosen.
+    settings_curve_ : tuple of SettingsPoint
+        What left-out samples said of every head and C that was tried; empty where both were given.
+    calibration_ : Temperature or Calibration
+        From scores to the probabilities of classes or labels, learned on left-out samples.
     decision_ : TopGains, TopK or Threshold
     operating_points_ : tuple of OperatingPoint
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
@@ -117,12 +119,7 @@ class DeepMapClassifier(ViewsClassifier):
         What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
     """
 
-    sometimes = ViewsClassifier.sometimes | {"operating_points_"}
-
     map_network_: DeepMapNetwork
-    calibration_: Calibration | None
-    decision_: TopGains | TopK | Threshold
-    operating_points_: tuple[OperatingPoint, ...]
     finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
     online_: FitSummary | OnlineHead | None
@@ -134,12 +131,12 @@ class DeepMapClassifier(ViewsClassifier):
         | INPUT
         | {
             "tuning": [StrOptions({"auto", *TUNERS}), None],
-            "head": [StrOptions(set(get_args(Kind)))],
+            "head": [StrOptions({"auto", "ridge", *get_args(Kind)})],
             "top_k": [whole(1), None],
             "recall_weight": [POSITIVE, StrOptions({"auto"}), None],
-            "threshold": [StrOptions({"sign", "f1"})],
             "max_iter": [whole(1, 2**31 - 1)],
             "scratch": [str, os.PathLike, None],
+            "memory": [str, os.PathLike, HasMethods(["cache"]), None],
         }
     )
 
@@ -151,14 +148,15 @@ class DeepMapClassifier(ViewsClassifier):
         landmarks: Any = "uniform",
         n_components: int | None = None,
         tuning: str | None = "auto",
-        C: float = 1.0,
-        head: Kind = "squared_hinge",
+        C: float | str = "auto",
+        head: str = "auto",
         top_k: int | None = None,
         recall_weight: float | str | None = "auto",
-        threshold: str = "sign",
+        threshold: str = "f1",
         class_weight: Any = None,
         max_iter: int = 10_000,
         scratch: str | Path | None = None,
+        memory: Any = None,
         views: Mapping[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -175,33 +173,37 @@ class DeepMapClassifier(ViewsClassifier):
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.scratch = scratch
+        self.memory = memory
         self.views = views
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(
+        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Head:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
-        self.map_network_ = DeepMapNetwork(
-            fitted_kernel(self.kernel, views, y, seeds[0]),
+        network = DeepMapNetwork(
+            self.kernel,
             self.n_landmarks,
             landmarks=self.landmarks,
             n_components=self.n_components,
-            tuning=None if self.tuning == "auto" else self.tuning,
-            random_state=seeds[1],
-        ).fit(views)
-        tuned = AutomaticTuning()
-        if self.tuning == "auto":
-            tuned = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
+            tuning=self.tuning if self.tuning != "auto" else None,
+        )
+        build = check_memory(self.memory).cache(built_map)
+        built = build(network, views, y, labelled, signs, seeds[:2], self.tuning == "auto", get_config())
+        self.map_network_, tuned = built
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
-        fit = LinearFit(self.head, self.C, self._residual(known, phi), self.max_iter, current_budget(), seeds[2])
-        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-        self._learn_labelling(fit, known, phi, tuned.unshaped, signs, weights, seeds[2])
-        head = fit(phi, signs, weights)
+        sides = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        fit = VectorFit(signs, sides, sample_weight, self._residual(known, phi), self.max_iter, seeds[2])
+        # On vectors that labels have shaped, no fold would be unseen.
+        vectors = phi if tuned.unshaped is None else tuned.unshaped.transform(known).cpu().numpy()
+        self._settle(fit.contest(vectors, self.labels_.multilabel))
+        head = fit.head(phi, self.head_kind_, self.C_)
         self.n_iter_ = head.n_iter
         self.online_: OnlineHead | FitSummary | None = None
         if self._learns_in_turn():
-            self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights))
+            self.online_ = FitSummary.of(phi, signs, head, self.C_ * np.array(sides), self._online_loss())
         return head
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -222,8 +224,9 @@ class DeepMapClassifier(ViewsClassifier):
     def _fit_next(self, X: Any, y: Any, classes: Any) -> None:
         if not self._learns_in_turn():
             raise ValueError(
-                f"head={self.head!r}, class_weight={self.class_weight!r}: partial_fit learns with the squared hinge, "
-                "and cannot balance classes of which more are to come. Give weights by class, or None."
+                f"head={self.head!r}, class_weight={self.class_weight!r}: partial_fit learns by ridge regression or "
+                "with the squared hinge, and cannot balance classes of which more are to come. Give weights by class, "
+                "or None."
             )
         labelled = labelled_rows(y, learning_of(self.kernel))
         if not hasattr(self, "head_"):
@@ -244,14 +247,17 @@ class DeepMapClassifier(ViewsClassifier):
 
     def _learns_in_turn(self) -> bool:
         """Whether blocks can be learned from one after the other."""
-        return self.head == "squared_hinge" and not isinstance(self.class_weight, str)
+        return self.head in ("auto", "ridge", "squared_hinge") and not isinstance(self.class_weight, str)
+
+    def _online_loss(self) -> OnlineLoss:
+        return LeastSquares() if self.head_kind_ == "ridge" else SquaredHinge()
 
     def _first_block(self, views: Views, y: Any, labelled: np.ndarray, classes: Any) -> OnlineHead:
         check_consistent_length(views, y)
         known = labels_of(y, labelled)
         self.labels_ = LabelCounts.of(known if classes is None or y.ndim == 2 else np.asarray(classes)).labels
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known))
+        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known), None)
         return self._nothing_remembered()
 
     def _remembered(self) -> OnlineHead:
@@ -260,20 +266,21 @@ class DeepMapClassifier(ViewsClassifier):
             return self._nothing_remembered().after_fit(self.online_, self.head_)
         if self.online_ is None:
             raise ValueError(
-                "partial_fit goes on from classifiers with the squared hinge and no balanced classes, and this one "
-                "was fitted with others. Fit anew."
+                "partial_fit goes on from ridge regression or the squared hinge without balanced classes, and this "
+                "classifier was fitted with another head. Fit anew."
             )
         return self.online_
 
     def _nothing_remembered(self) -> OnlineHead:
         n_labels, n_features = self.head_.coefficients.shape
         weights = self.labels_.weights(np.ones(n_labels), 2, self.class_weight)  # which no number of samples enters
-        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=current_budget())
+        loss = self._online_loss()
+        return OnlineHead.start(n_labels, n_features, self.C_, weights, budget=current_budget(), loss=loss)
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
-        if self.head not in ("squared_hinge", "huberized_hinge"):
-            raise ValueError(f"head={self.head!r}: on data in blocks there are 'squared_hinge' and 'huberized_hinge'.")
+        if self.head not in IN_BLOCKS:
+            raise ValueError(f"head={self.head!r}: on data in blocks there are {', '.join(map(repr, IN_BLOCKS))}.")
         learning = learning_of(self.kernel)
         look = first_look(blocks, self._sample_size(), seed_from(self.random_state), learning)
         assert look.labels is not None
@@ -282,13 +289,13 @@ class DeepMapClassifier(ViewsClassifier):
         self.classes_ = self.labels_.classes
         views, y = views_to_fit(self, look.sample.views), look.sample.labels
         labelled = labelled_rows(y, learning)
-        start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)))
+        start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)), None)
         check_domains(self.map_network_.kernel_, look)
-        loss: MarginLoss = SquaredHinge()
-        if self.head == "huberized_hinge":
+        loss: MarginLoss = self._online_loss()
+        if self.head_kind_ == "huberized_hinge":
             loss = HuberizedHinge(self._residual(views, self._features(views)))
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
-        sides, budget = self.C * np.array(weights), current_budget()
+        sides, budget = self.C_ * np.array(weights), current_budget()
         fit = BlockFit(loss, self.labels_, learning, look.labels, sides, budget, self.max_iter)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)
@@ -306,15 +313,9 @@ class DeepMapClassifier(ViewsClassifier):
     def check_fitted(self) -> None:
         self._check_layout(self.map_network_.layout_)
         super().check_fitted()
-        n_labels = self.labels_.n_columns
-        if self.calibration_ is not None:
-            check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
-        if isinstance(self.decision_, TopGains):
-            check_array("the slopes of gains", self.decision_.slope, (n_labels,))
-        if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):
-            check_array("thresholds", self.decision_.thresholds, (n_labels,))
         if isinstance(self.online_, OnlineHead):
-            check_array("the weights of an online head", self.online_.w, (n_labels, self._n_head_features + 1))
+            shape = (self.labels_.n_columns, self._n_head_features + 1)
+            check_array("the weights of an online head", self.online_.w, shape)
 
     @property
     def _n_head_features(self) -> int:
@@ -329,41 +330,8 @@ class DeepMapClassifier(ViewsClassifier):
         missing = diagonal - np.square(phi.astype(np.float64)).sum(1)
         return max(float(missing.mean()), SMALLEST_WIDTH * (float(diagonal.mean()) or 1.0))
 
-    def _learn_labelling(
-        self,
-        fit: LinearFit,
-        views: Views,
-        phi: np.ndarray,
-        unshaped: CollapsedMap | None,
-        signs: np.ndarray,
-        weights: Weights,
-        seed: int,
-    ) -> None:
-        """From out-of-fold scores; on vectors that labels have shaped, no fold would be unseen."""
-
-        def unseen_scores() -> np.ndarray:
-            vectors = phi if unshaped is None else unshaped.transform(views).cpu().numpy()
-
-            def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-                return fit(vectors[train], signs[train], weights).margins(vectors[test])
-
-            return out_of_fold_scores(score, signs, min(N_FOLDS, len(vectors)), torch.Generator().manual_seed(seed))
-
-        self.calibration_, self.decision_, points = learn_labelling(
-            unseen_scores,
-            signs,
-            multilabel=self.labels_.multilabel,
-            top_k=self.top_k,
-            recall_weight=self.recall_weight,
-            threshold=self.threshold,
-        )
-        if points is not None:
-            self.operating_points_ = points
-
-    def _decide(self, margins: np.ndarray) -> np.ndarray:
-        if not self.labels_.multilabel:
-            return self.labels_.decide(margins)
-        return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
+    def _wishes(self) -> dict[str, Any]:
+        return {"top_k": self.top_k, "recall_weight": self.recall_weight}
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

@@ -35,15 +35,32 @@ class LinearFit:
     budget: int
     seed: int
 
-    def __call__(self, phi: np.ndarray, signs: np.ndarray, weights: Weights) -> Head:
+    def __call__(
+        self, phi: np.ndarray, signs: np.ndarray, weights: Weights, sample_weight: np.ndarray | None = None
+    ) -> Head:
+        """weights : of the negatives and the positives of every label; sample_weight : (n,), times those"""
         if self.kind == "balanced":
+            if sample_weight is not None:
+                raise ValueError("head='balanced' draws as many negatives as positives, and takes no sample_weight.")
             fit = LinearOnSubset(phi, self.C, "squared_hinge", self.max_iter, self.seed)
             return fit_balanced_ensemble(fit, signs, N_ROUNDS, torch.Generator().manual_seed(self.seed))
         if self.kind == "huberized_hinge":
-            return self._all_labels(HuberizedHinge(self.width), phi, signs, weights)
+            return self._all_labels(HuberizedHinge(self.width), phi, signs, weights, sample_weight)
         if self.kind == "squared_hinge" and signs.shape[1] > FEW_LABELS:
-            return self._all_labels(SquaredHinge(), phi, signs, weights)
-        return fit_linear_svms(phi, signs, self.C, self.kind, weights, self.max_iter, self.seed)
+            return self._all_labels(SquaredHinge(), phi, signs, weights, sample_weight)
+        return fit_linear_svms(phi, signs, self.C, self.kind, weights, self.max_iter, self.seed, sample_weight)
 
-    def _all_labels(self, loss: MarginLoss, phi: np.ndarray, signs: np.ndarray, weights: Weights) -> Head:
-        return fit_all_labels(phi, signs, loss, self.C, weights, budget=self.budget, max_iter=self.max_iter)
+    def _all_labels(
+        self,
+        loss: MarginLoss,
+        phi: np.ndarray,
+        signs: np.ndarray,
+        weights: Weights,
+        sample_weight: np.ndarray | None,
+    ) -> Head:
+        return fit_all_labels(
+            *(phi, signs, loss, self.C, weights),
+            budget=self.budget,
+            sample_weight=sample_weight,
+            max_iter=self.max_iter,
+        )

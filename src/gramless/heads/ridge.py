@@ -7,7 +7,7 @@ For every label with signs y and weights w of the samples,
 the squared hinge's problem without its kink, and with a bias b that costs nothing. With x and y less their weighted
 means and times the roots of the weights, X X' = U diag(s) U', z = U'y, and ridge = 1 / (2 C), the residuals are
 
-    e = y - U diag(s / (s + ridge)) U'y,    and the leverages    h_i = w_i / sum of w + sum_k U_ik^2 s_k / (s_k + ridge).
+    e = y - U diag(s / (s + ridge)) U'y,  and the leverages  h_i = w_i / sum of w + sum_k U_ik^2 s_k / (s_k + ridge).
 
 The sample that is left out misses its sign by e_i / (1 - h_i), and the fold F that is left out by (I - H_FF)^-1 e_F,
 with H = U diag(s / (s + ridge)) U' and the share of the means: exactly as if all had been fitted anew.
@@ -122,12 +122,16 @@ class Ridge:
         They sum to zero, so that it does not matter where the samples are measured from; rounding is taken off.
         """
         weights = self.spectrum.weights
-        found = self.spectrum.basis @ (self.within / (self.spectrum.values + 0.5 / C)[:, None])
+        found = self.spectrum.basis @ (self.within / (self.spectrum.values + self._ridge(C))[:, None])
         found = np.sqrt(weights)[:, None] * found
         return found - np.outer(weights / weights.sum(), found.sum(0))
 
     def _kept(self, C: float) -> np.ndarray:
-        return self.spectrum.values / (self.spectrum.values + 0.5 / C)
+        return self.spectrum.values / (self.spectrum.values + self._ridge(C))
+
+    def _ridge(self, C: float) -> float:
+        """An infinite C leaves as much as keeps rounding from being divided by zero."""
+        return max(0.5 / C, RANK * float(self.spectrum.values.max(initial=0.0)), float(np.finfo(np.float64).tiny))
 
     def _residuals(self, C: float) -> np.ndarray:
         return self.targets - self.spectrum.basis @ (self._kept(C)[:, None] * self.within)

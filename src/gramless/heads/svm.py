@@ -40,11 +40,14 @@ class Head:
         return features @ self.coefficients.T + self.intercepts
 
 
-def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weights) -> Head:
+def fit_kernel_svms(
+    gram: np.ndarray, signs: np.ndarray, C: float, weights: Weights, sample_weight: np.ndarray | None = None
+) -> Head:
     """LIBSVM on a precomputed (n, n) Gram matrix, label by label; coefficients are y_i alpha_i of every sample."""
 
     def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
-        machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS).fit(gram, sign)
+        machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS)
+        machine.fit(gram, sign, sample_weight)
         coefficients = np.zeros(len(gram))
         coefficients[machine.support_] = machine.dual_coef_[0]
         return coefficients, machine.intercept_[0], int(machine.n_iter_.max())
@@ -53,13 +56,20 @@ def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weig
 
 
 def fit_linear_svms(
-    phi: np.ndarray, signs: np.ndarray, C: float, loss: Loss, weights: Weights, max_iter: int, seed: int
+    phi: np.ndarray,
+    signs: np.ndarray,
+    C: float,
+    loss: Loss,
+    weights: Weights,
+    max_iter: int,
+    seed: int,
+    sample_weight: np.ndarray | None = None,
 ) -> Head:
     """LIBLINEAR on explicit vectors (n, d), label by label."""
 
     def fit(sign: np.ndarray, weight: dict[int, float]) -> tuple[np.ndarray, float, int]:
         machine = LinearSVC(C=C, loss=loss, dual="auto", class_weight=weight, max_iter=max_iter, random_state=seed)
-        machine.fit(phi, sign)
+        machine.fit(phi, sign, sample_weight)
         return machine.coef_[0], machine.intercept_[0], int(machine.n_iter_)
 
     return _label_by_label(fit, signs, weights, phi.shape[1])
