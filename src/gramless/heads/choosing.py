@@ -25,7 +25,9 @@ MARGIN_C = (1.0, 10.0)  # by the same measure; the path goes on by one in the be
 N_FOLDS = 5
 ENOUGH_JUDGES = 1_000  # samples: no more folds are fitted than hold so many
 MOST_COMPARED = 5_000  # samples: of more, some are drawn to compare losses on
+INDISTINCT = 1e-12  # of the largest square: vectors that differ by less differ by rounding
 NOISE = 2.0  # standard errors
+NEGLIGIBLE = 0.01  # share of samples on which it is not worth the time to err less
 
 FitRows = Callable[[str, float, np.ndarray], Head]
 """The head of a kind with a C on some of the samples, by their rows."""
@@ -78,6 +80,14 @@ class Contest:
     def of_samples(self) -> np.ndarray:
         """Weights of the samples in judgements: (n,)."""
         return self.weights if self.weights.ndim == 1 else self.weights.mean(1)
+
+    @property
+    def unit(self) -> float:
+        """What strengths are measured by: the weighted mean of |x - mean|^2; 1 where the vectors do not differ."""
+        weights = self.of_samples
+        squares = np.square(self.vectors - (weights / weights.sum()) @ self.vectors).sum(1, dtype=np.float64)
+        spread = float(weights @ squares) / len(weights)
+        return spread if spread > INDISTINCT * (1.0 + float(np.abs(self.vectors).max()) ** 2) else 1.0
 
     def ridges(self, rows: np.ndarray | slice = slice(None)) -> list[tuple[np.ndarray, Ridge]]:
         """Numbers of labels, and their regression: one for all labels whose samples weigh the same."""
@@ -179,8 +189,7 @@ def _left_out(ridges: list[tuple[np.ndarray, Ridge]], shape: tuple[int, ...], C:
 
 def _best_ridge(contest: Contest, C: float | None) -> Choice:
     ridges = contest.ridges()
-    unit = float(np.mean([ridge.spectrum.unit for _, ridge in ridges]))
-    path = [0.5 / (ridge * unit) for ridge in RIDGES] if C is None else [C]
+    path = [float(0.5 / (ridge * contest.unit)) for ridge in RIDGES] if C is None else [C]
     curve: list[SettingsPoint] = []
     best = np.empty(0)
     with ProgressBar("choosing the strength of ridge regression", len(path)) as progress:
@@ -196,18 +205,17 @@ def _best_ridge(contest: Contest, C: float | None) -> Choice:
 
 
 def _cannot_be_beaten(contest: Contest, scores: np.ndarray) -> bool:
-    """Whether ridge regression errs on so few samples that being right on all of them would be within the noise."""
+    """Whether ridge regression errs on so few samples that being right on half of them would be within the noise."""
     if contest.multilabel:
         return False
     wrong = scores.argmax(1) != contest.signs.argmax(1) if scores.shape[1] > 1 else scores * contest.signs <= 0
-    return int(wrong.sum()) <= NOISE**2
+    return int(wrong.sum()) <= max(2 * NOISE**2, NEGLIGIBLE * len(wrong))
 
 
 def _best_margin(contest: Contest, heads: Sequence[str], C: float | None) -> tuple[Choice, Judgement]:
     """Of heads that are fitted on folds; a path starts in its middle and goes on where it rises."""
     rows = contest.compared()
     n_folds = n_folds_to_judge(len(rows))
-    unit = spectrum_unit(contest.vectors[rows], contest.of_samples[rows])
     found: list[tuple[SettingsPoint, Judgement, np.ndarray]] = []
 
     def try_one(head: str, strength: float) -> float:
@@ -221,16 +229,11 @@ def _best_margin(contest: Contest, heads: Sequence[str], C: float | None) -> tup
             if C is not None:
                 try_one(head, C)
                 continue
-            low, high = (try_one(head, relative / unit) for relative in MARGIN_C)
+            low, high = (try_one(head, relative / contest.unit) for relative in MARGIN_C)
             progress.advance(2)
-            try_one(head, (MARGIN_C[1] ** 2 / MARGIN_C[0] if high > low else MARGIN_C[0] ** 2 / MARGIN_C[1]) / unit)
+            try_one(
+                head, (MARGIN_C[1] ** 2 / MARGIN_C[0] if high > low else MARGIN_C[0] ** 2 / MARGIN_C[1]) / contest.unit
+            )
             progress.advance()
     point, judged, scores = max(found, key=lambda each: each[0].score)
     return Choice(point.head, point.C, tuple(each[0] for each in found), scores), judged
-
-
-def spectrum_unit(vectors: np.ndarray, weights: np.ndarray) -> float:
-    """What strengths are measured by, as `Spectrum.unit`: the weighted mean of |x - mean|^2."""
-    shares = weights / weights.sum()
-    spread = np.square(vectors - (shares @ vectors)).sum(1, dtype=np.float64)
-    return float(weights @ spread) / len(weights) or 1.0

@@ -40,11 +40,6 @@ class Spectrum:
     values: np.ndarray  # (r,), not negative
     weights: np.ndarray  # (n,), positive
 
-    @property
-    def unit(self) -> float:
-        """The mean of |x - mean|^2, weighted: what strengths are measured by."""
-        return float(self.values.sum()) / len(self.weights) or 1.0
-
 
 def spectrum_of_gram(gram: np.ndarray, weights: np.ndarray) -> Spectrum:
     """Of kernel values (n, n) between samples; of a kernel that is not quite p.s.d. what is negative counts as zero."""
