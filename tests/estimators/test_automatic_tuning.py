@@ -105,7 +105,7 @@ class TestAutomaticTuning:
 
     def test_the_huberised_hinge_is_as_wide_as_what_the_tuned_map_lacks(self, tailed):
         X, Y = tailed
-        clf = self.classifier(head="huberized_hinge").fit(X, Y)
+        clf = self.classifier(head="huberized_hinge", C=1.0).fit(X, Y)
         missing, _ = self.missing(clf, X)
         phi, ones = clf.map_network_.transform(X), [(1.0, 1.0)] * Y.shape[1]
         loss = HuberizedHinge(missing.mean())

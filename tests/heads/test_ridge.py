@@ -91,6 +91,14 @@ class TestHostile:
         ridge = Ridge.of(spectrum_of_gram(gram, np.ones(3)), np.array([[1.0], [-1.0], [1.0]]))
         assert np.isfinite(kernel_head(ridge, gram, 10.0).margins(gram)).all()
 
+    def test_the_negative_part_of_a_kernel_does_not_drown_the_rest(self):
+        phi, signs, weights = problem(5, 30, 4)
+        phi -= phi.mean(0)
+        rough = np.random.default_rng(0).normal(size=(30, 30)) * 0.02
+        gram = phi @ phi.T + rough + rough.T  # eigenvalues from -0.2 to 0.2 besides the four large ones
+        head = kernel_head(Ridge.of(spectrum_of_gram(gram, weights), signs), gram, 1e3)
+        assert (np.sign(head.margins(gram)) == signs).mean() > 0.9
+
     def test_what_cannot_be_is_refused(self):
         phi, signs, weights = problem(0, 10, 3)
         with pytest.raises(DataError, match="10 samples need a positive, finite weight each"):

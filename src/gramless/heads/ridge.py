@@ -116,8 +116,10 @@ class Ridge:
 
         They sum to zero, so that it does not matter where the samples are measured from; rounding is taken off.
         """
-        weights = self.spectrum.weights
-        found = self.spectrum.basis @ (self.within / (self.spectrum.values + self._ridge(C))[:, None])
+        weights, values = self.spectrum.weights, self.spectrum.values
+        # What counts as zero has no say: times the negative part of a kernel it would.
+        share = np.where(values > RANK * values.max(initial=0.0), 1.0 / (values + self._ridge(C)), 0.0)
+        found = self.spectrum.basis @ (self.within * share[:, None])
         found = np.sqrt(weights)[:, None] * found
         return found - np.outer(weights / weights.sum(), found.sum(0))
 
