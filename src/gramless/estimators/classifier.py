@@ -119,7 +119,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         y = as_labels(y)
         check_consistent_length(views, y)
         if sample_weight is not None:
-            sample_weight = checked_weights(sample_weight, views)
+            sample_weight = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
             counted = sample_weight > 0
             views, y, sample_weight = samples_of(views, counted), y[counted], sample_weight[counted]
         labelled = labelled_rows(y, learning_of(self.kernel))
@@ -187,11 +187,3 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def checked_weights(sample_weight: Any, views: Views) -> np.ndarray:
-    """(n,), of which some are positive."""
-    weights = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise DataError("every sample has the weight 0, so that there is nothing to learn from.")
-    return weights
