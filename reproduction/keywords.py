@@ -33,9 +33,7 @@ def most_gained(scores: Scores, pictures: Collection, seed: int, unshaped: Score
     `unshaped` scores on vectors that no keyword has shaped, if others do on those that keywords have.
     """
     unseen, signs = scores_of_unseen(unshaped or scores, pictures, seed)
-    labelling = learn_labelling(
-        lambda: unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto", threshold="sign"
-    )
+    labelling = learn_labelling(unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto")
     return labelling.decide(scores(pictures.train, pictures.test))
 
 

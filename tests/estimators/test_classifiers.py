@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import check_random_state
 
 import gramless as gl
-from gramless.heads import Calibration, TopGains, stratified_folds
+from gramless.heads import Calibration, TopGains, TopK, stratified_folds
 
 SMALL = {"kernel": gl.DeepKernelNetwork(hidden=(5,), learning=None), "random_state": 0}
 COLUMNS = {"sepal": slice(0, 2), "petal": slice(2, 4)}
@@ -51,7 +51,7 @@ def test_classes_by_cross_validation(classifier, iris):
 
 def test_the_kernel_classifier_is_one_svm_per_class_on_its_kernel(iris):
     X, y = iris
-    clf = gl.DeepKernelClassifier(C=3.0, **SMALL).fit(X, y)
+    clf = gl.DeepKernelClassifier(C=3.0, head="hinge", **SMALL).fit(X, y)
     gram = clf.kernel_(X)
     for c in range(3):
         expected = SVC(kernel="precomputed", C=3.0).fit(gram, y == c).decision_function(gram)
@@ -98,7 +98,7 @@ def test_top_k_predicts_k_labels_and_gains_find_rare_ones(rarely_tagged):
     predicted = clf.predict(X[80:])
     assert (predicted.sum(1) == 2).all()
     raw = clone(clf).set_params(recall_weight=None).fit(X[:80], Y[:80])
-    assert raw.calibration_ is None
+    assert isinstance(raw.decision_, TopK)
     assert not hasattr(raw, "operating_points_")
     np.testing.assert_array_equal(raw.decision_function(X), clf.decision_function(X))
     assert (raw.predict(X[80:]).sum(1) == 2).all()
@@ -108,7 +108,8 @@ def test_top_k_predicts_k_labels_and_gains_find_rare_ones(rarely_tagged):
 def test_labels_are_given_by_probabilities_learned_on_scores_of_unseen_samples(rarely_tagged):
     """The pieces by hand: folds, out-of-fold margins of the same SVMs, probabilities, gains."""
     X, Y = rarely_tagged
-    clf = gl.DeepMapClassifier(n_landmarks=40, top_k=2, recall_weight=1.5, **SMALL).fit(X[:80], Y[:80])
+    settings = {"C": 1.0, "head": "squared_hinge", "top_k": 2, "recall_weight": 1.5}
+    clf = gl.DeepMapClassifier(n_landmarks=40, **settings, **SMALL).fit(X[:80], Y[:80])
     phi, signs = clf.map_network_.transform(X[:80]), 2.0 * Y[:80] - 1.0
     unseen = np.full(signs.shape, np.nan)
     seed = check_random_state(0).randint(np.iinfo(np.int32).max, size=3)[2]
@@ -208,7 +209,7 @@ def test_the_same_seed_gives_the_same_bits(classifier, iris):
 
 def test_a_gram_matrix_over_the_budget_is_refused_before_anything_is_computed(iris):
     X, y = iris
-    words = r"150 x 150 kernel matrix needs 351.6 KiB.*DeepMapClassifier"
+    words = r"150 x 150 kernel matrix needs 703.1 KiB.*DeepMapClassifier"
     with gl.config_context(memory_budget="100 KiB"), pytest.raises(gl.MemoryBudgetError, match=words):
         gl.DeepKernelClassifier(**SMALL).fit(X, y)
 

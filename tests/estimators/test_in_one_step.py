@@ -9,7 +9,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import gramless as gl
-from gramless.estimators import deep_kernel_network, deep_map_classifier, deep_map_network, in_turn
+from gramless.estimators import (
+    classifier,
+    deep_kernel_network,
+    deep_map_network,
+    in_turn,
+    vector_heads,
+)
 
 NETWORK = gl.DeepKernelNetwork(hidden=(4,), learning=None)
 
@@ -29,8 +35,8 @@ def stop(call, place, name, monkeypatch):
 
 
 STEPS = {
-    "labelling": (gl.DeepMapClassifier, deep_map_classifier, "learn_labelling"),
-    "classifiers": (gl.DeepMapClassifier, deep_map_classifier, "fit_all_labels"),
+    "labelling": (gl.DeepMapClassifier, classifier, "learn_labelling"),
+    "classifiers": (gl.DeepMapClassifier, vector_heads.VectorFit, "head"),
     "map": (gl.DeepMapNetwork, deep_map_network, "collapse"),
     "scale": (gl.DeepKernelNetwork, deep_kernel_network, "spread"),
 }
@@ -65,7 +71,7 @@ def test_a_classifier_answers_as_before_it_was_stopped(method, monkeypatch):
         model.predict(X)
     expected = model.fit(X, y).decision_function(X)
     steps = {
-        "fit": ((gl.DeepMapClassifier, "_features"), (deep_map_classifier, "fit_all_labels")),
+        "fit": ((gl.DeepMapClassifier, "_features"), (vector_heads.VectorFit, "head")),
         "partial_fit": ((in_turn, "views_to_use"), (in_turn.OnlineHead, "update")),
     }
     for place, name in steps[method]:

@@ -15,12 +15,15 @@ from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.inputs import generator_from
 from gramless.estimators.network_learning import annotation_score
 from gramless.estimators.unlabelled import samples_of
+from gramless.heads.choosing import chosen_ridge
+from gramless.heads.temperature import of_all_classes
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import finish_with_labels
 from gramless.maps.tuning.pairs import fresh_rows
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess
+FEW_ERRORS = 0.02  # share of samples
 FEWEST_LABELLED = 50  # a tenth of them judges how long to move landmarks with labels
 
 
@@ -48,6 +51,8 @@ def tune_automatically(
         return AutomaticTuning()
     if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
         return AutomaticTuning()
+    if errs_on_few(compiled.transform(samples_of(views, labelled)).cpu().numpy(), signs):
+        return AutomaticTuning()
     try:
         network.tune("landmarks", views, generator_from(network.random_state))
         network.set_params(tuning="landmarks")
@@ -61,6 +66,17 @@ def tune_automatically(
         return AutomaticTuning()
     network.replace_map(finished.map)
     return AutomaticTuning(finished.curve, moved)
+
+
+def errs_on_few(vectors: np.ndarray, signs: np.ndarray) -> bool:
+    """Whether ridge regression on these vectors, of samples of one class each, is wrong on next to no left-out sample.
+
+    There is nothing to win then, and moving landmarks takes longer than all the rest of a fit.
+    """
+    if signs.shape[1] > 1 and not ((signs > 0).sum(1) == 1).all():
+        return False
+    scores = of_all_classes(chosen_ridge(vectors, signs).scores)
+    return bool((scores.argmax(1) != of_all_classes(signs).argmax(1)).mean() <= FEW_ERRORS)
 
 
 def ranking(scores: Tensor, signs: Tensor) -> float:

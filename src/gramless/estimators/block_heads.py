@@ -11,7 +11,7 @@ import numpy as np
 
 from gramless.blocks import Block, Blocks
 from gramless.estimators.unlabelled import MARK, labelled_rows
-from gramless.heads import Head, LabelCounts, Labels, NewtonTotals, SquaredHinge, fit_over_blocks, newton_totals
+from gramless.heads import Head, LabelCounts, Labels, MarginLoss, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.learning import Learning
 
 MOST_PASSES = 10_000  # over the data; a handful is what it takes, hundreds a hard margin
@@ -24,6 +24,7 @@ VectorsOf = Callable[[Block], np.ndarray]
 class BlockFit:
     """Fits one linear classifier per label by Newton's method, whose sums are taken over blocks wherever they are.
 
+    loss : of a margin
     labels : of the blocks
     learning : whether there may be samples without a label, which are left out
     counts : how many samples have each label, of all
@@ -31,6 +32,7 @@ class BlockFit:
     budget : bytes for sums
     """
 
+    loss: MarginLoss
     labels: Labels
     learning: Learning | None
     counts: LabelCounts
@@ -70,4 +72,4 @@ def _totals(
     labels = np.asarray(block.labels)
     labelled = labelled_rows(labels, fit.learning)
     signs = fit.labels.signs(labels[labelled])[:, chosen]
-    return newton_totals(vectors_of(block)[labelled], signs, w, reach, SquaredHinge(), fit.sides[chosen])
+    return newton_totals(vectors_of(block)[labelled], signs, w, reach, fit.loss, fit.sides[chosen])

@@ -8,17 +8,20 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.given_kernel import describe, learning_of
+from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
-from gramless.estimators.unlabelled import labelled_rows, labels_of
-from gramless.heads import Head, Labels
+from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
+from gramless.heads import Calibration, Contest, Head, Labels, SettingsPoint, Temperature, Threshold, TopGains, TopK
+from gramless.heads.labelling import Labelling, learn_labelling
+from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
 from gramless.views import Views
 
@@ -32,12 +35,22 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     labels_: Labels
     classes_: np.ndarray
     head_: Head
+    head_kind_: str
+    C_: float
+    settings_curve_: tuple[SettingsPoint, ...]
+    calibration_: Calibration | Temperature
+    decision_: TopGains | TopK | Threshold
+    operating_points_: tuple[OperatingPoint, ...]
+
+    sometimes = FittedOnViews.sometimes | {"operating_points_"}
 
     @abstractmethod
-    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(
+        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Head:
         """Learn from samples, and the signs (n_labelled, n_labels) of those that are labelled.
 
-        Whatever `_features` needs is set on self.
+        Whatever `_features` needs is set on self. sample_weight : (n_labelled,), positive
         """
 
     @abstractmethod
@@ -54,6 +67,15 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
             raise DataError(f"the classes {self.classes_} are not those of the labels, {self.labels_.classes}.")
         shape = (self.labels_.n_columns, self._n_head_features)
         check_array("the coefficients of a head", self.head_.coefficients, shape)
+        if isinstance(self.calibration_, Temperature) == self.labels_.multilabel:
+            raise DataError(f"labels {self.classes_} are not calibrated by a {type(self.calibration_).__name__}.")
+        n_labels = self.labels_.n_columns
+        if isinstance(self.calibration_, Calibration):
+            check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
+        if isinstance(self.decision_, TopGains):
+            check_array("the slopes of gains", self.decision_.slope, (n_labels,))
+        if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):
+            check_array("thresholds", self.decision_.thresholds, (n_labels,))
 
     @property
     @abstractmethod
@@ -65,31 +87,68 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         """A sample that was learned from."""
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples and their labels, in memory or in blocks; these may bring their labels along.
 
         Where the kernel network learns semi-supervised, y = -1 (a row of -1 where samples have several labels) marks a
         sample without a label: the network, its landmarks and its tuning learn from it, the classifiers do not.
         Otherwise -1 is a class.
+
+        sample_weight : (n,), how much every sample counts in the classifiers, in the choice of their settings and in
+            probabilities; a sample of weight 0 is left out. The network, landmarks and their tuning take all others
+            alike. Not for data in blocks.
+
+        To cross-validate on several views, give scikit-learn `Views(X)`: of a dict it cannot take rows.
         """
         with fitted_in_one_step(self) as fresh:
-            fresh._fit_anything(X, y)
+            fresh._fit_anything(X, y, sample_weight)
         return self
 
-    def _fit_anything(self, X: Any, y: Any) -> None:
+    def _fit_anything(self, X: Any, y: Any, sample_weight: Any) -> None:
         blocks = blocks_to_fit(self, X, y)
         if y is None and not (blocks and blocks.has_labels):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         if blocks is not None:
+            if sample_weight is not None:
+                raise ValueError(
+                    "sample_weight is not for data in blocks: weigh classes by class_weight, or repeat rows."
+                )
             self.head_ = self._fit_blocks(blocks)
             return
         views = views_to_fit(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
+            counted = sample_weight > 0
+            views, y, sample_weight = samples_of(views, counted), y[counted], sample_weight[counted]
         labelled = labelled_rows(y, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(y, labelled))
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, signs)
+        self.head_ = self._fit(views, y, labelled, signs, None if sample_weight is None else sample_weight[labelled])
+
+    def _settle(self, contest: Contest) -> None:
+        """Choose what was left open, and learn how scores become answers."""
+        heads = heads_to_try(self.head, self.C, self.class_weight, contest.signs.shape[1])
+        choice = settle(contest, heads, None if self.C == "auto" else float(self.C))
+        self.head_kind_, self.C_, self.settings_curve_ = choice.head, choice.C, choice.curve
+        labelling = learn_labelling(
+            choice.scores,
+            contest.signs,
+            multilabel=self.labels_.multilabel,
+            threshold=self.threshold,
+            weights=contest.of_samples,
+            **self._wishes(),
+        )
+        self.calibration_, self.decision_ = labelling.calibration, labelling.decision
+        if labelling.points is not None:
+            self.operating_points_ = labelling.points
+        unseen = labelling.unseen  # no score is the lowest, for files that hold numbers only
+        self.unseen_scores_ = None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
+
+    def _wishes(self) -> dict[str, Any]:
+        """How many labels a sample is to get, and what for, where the classifier takes such wishes."""
+        return {}
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""
@@ -107,9 +166,22 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
             return answered(self, "predict", blocks, self._known_sample())
         return self._decide(self._margins(X))
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities, calibrated on samples that were left out; of data in blocks when they are asked for.
+
+        Of classes (n, n_classes), each row summing to one; of labels (n, n_labels), that a sample has the label.
+        """
+        check_is_fitted(self)
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            return answered(self, "predict_proba", blocks, self._known_sample())
+        return self.calibration_.probabilities(self._margins(X).astype(np.float64))
+
     def _decide(self, margins: np.ndarray) -> np.ndarray:
-        """The class with the highest margin, or an indicator of every label with a positive one."""
-        return self.labels_.decide(margins)
+        """The class with the highest margin, or an indicator of the labels that are decided for."""
+        if not self.labels_.multilabel:
+            return self.labels_.decide(margins)
+        return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
 
     def _margins(self, X: Any) -> np.ndarray:
         return self.head_.margins(self._features(views_to_use(self, X)))

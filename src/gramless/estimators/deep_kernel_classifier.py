@@ -1,30 +1,37 @@
-"""DeepKernelClassifier: a deep kernel network with an SVM on the Gram matrix; the paper's reference, DKN + SVM."""
+"""DeepKernelClassifier: a deep kernel network with classifiers on the Gram matrix; the paper's reference, DKN + SVM."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
+from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
-from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.given_kernel import KERNEL
+from gramless.estimators.inputs import seed_from
+from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
-from gramless.heads import Head, fit_kernel_svms
+from gramless.heads import Head
 from gramless.support.budget import require
-from gramless.support.checks import INPUT, Constraints, Options
-from gramless.support.config import current_budget
+from gramless.support.checks import INPUT, Constraints, HasMethods, Options, StrOptions
+from gramless.support.config import current_budget, get_config
 from gramless.views import Views, check_layout
+
+MATRICES = 4  # n x n in float64 at once: the kernel, centred, its eigenvectors, and what these are made from
 
 
 class DeepKernelClassifier(ViewsClassifier):
-    """A deep kernel network and one LIBSVM machine per label on its Gram matrix.
+    """A deep kernel network and one classifier per label on its Gram matrix.
 
     Exact, and quadratic in the number of samples: the reference that DeepMapClassifier approximates at linear cost.
 
@@ -33,10 +40,20 @@ class DeepKernelClassifier(ViewsClassifier):
     kernel : DeepKernelNetwork, DeepKernel, FrozenEstimator or None
         A network, which is cloned and fitted here; a kernel, or a frozen network, that is used as it is; None is a
         DeepKernelNetwork as it comes. To search over a network's parameters (`kernel__hidden`), give one.
-    C : float
-        Penalty of the SVM; the network is scaled so that it means the same for all networks.
+    C : "auto" or float
+        Penalty of the errors; the network is scaled so that it means the same for all networks. "auto" is the best of
+        a path by samples that were left out.
+    head : "auto", "ridge", "squared_hinge", "hinge"
+        The classifiers: ridge regression of signs, 1 / (2 C) its ridge, or SVMs; "hinge" is LIBSVM's, as in the paper.
+        "auto" is ridge regression, unless the squared hinge is ahead of it on left-out samples by more than noise.
+    threshold : "f1" or "sign"
+        With several labels per sample: labels above the threshold that had the best F1 on left-out samples, or labels
+        with a positive score.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
+    memory : joblib.Memory, path or None
+        Where the learned network is kept, as scikit-learn's Pipeline keeps transformers: a search over C, head or
+        threshold learns it once for every part of the data. Needs a random_state that is a number.
     views, random_state
         As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
@@ -49,6 +66,13 @@ class DeepKernelClassifier(ViewsClassifier):
         The training samples that any label's machine uses.
     classes_ : array
         The classes, or the numbers of the labels.
+    C_, head_kind_ : float, str
+        As given or chosen.
+    settings_curve_ : tuple of SettingsPoint
+        What left-out samples said of every head and C that was tried; empty where both were given.
+    calibration_ : Temperature or Calibration
+        From scores to the probabilities of classes or labels, learned on left-out samples.
+    decision_ : Threshold
     """
 
     kernel_: DeepKernel
@@ -58,37 +82,53 @@ class DeepKernelClassifier(ViewsClassifier):
         KERNEL
         | HEAD_CONSTRAINTS
         | INPUT
-        | {"C": [PENALTY, Options(Real, {math.inf})]}  # which leaves no sample on the wrong side
+        | {
+            "C": [PENALTY, Options(Real, {math.inf}), StrOptions({"auto"})],  # inf leaves no sample on the wrong side
+            "memory": [str, os.PathLike, HasMethods(["cache"]), None],
+            "head": [StrOptions({"auto", "ridge", "squared_hinge", "hinge"})],
+        }
     )
 
     def __init__(
         self,
         kernel: Any = None,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
+        head: str = "auto",
+        threshold: str = "f1",
         class_weight: Any = None,
+        memory: Any = None,
         views: Mapping[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.head = head
+        self.threshold = threshold
         self.class_weight = class_weight
+        self.memory = memory
         self.views = views
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(
+        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Head:
         n = len(signs)
         require(
-            2 * 8 * n**2,  # the matrix and LIBSVM's copy
+            MATRICES * 8 * n**2,
             current_budget(),
-            what=f"an SVM on the {n:,} x {n:,} kernel matrix",
+            what=f"a classifier on the {n:,} x {n:,} kernel matrix",
             remedy="Use DeepMapClassifier, whose cost is linear, or raise memory_budget.",
         )
-        self.kernel_ = fitted_kernel(self.kernel, views, y, self.random_state)
+        build = check_memory(self.memory).cache(built_kernel)
+        self.kernel_ = build(self.kernel, views, y, self.random_state, get_config())
         known = samples_of(views.match(self.kernel_.layout), labelled)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
-        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-        head = fit_kernel_svms(gram, signs, self.C, weights)
+        sides = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        on_kernel = OnKernel.of(gram, signs, sides, sample_weight)
+        seed = seed_from(self.random_state)
+        self._settle(on_kernel.contest(self.labels_.multilabel, seed))
+        head = on_kernel.head(self.head_kind_, self.C_)
         used = np.flatnonzero(head.coefficients.any(axis=0))
         used = used if len(used) else np.array([0])
         self.support_ = known[used].dense(views.dtype)

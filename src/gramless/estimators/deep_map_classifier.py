@@ -3,54 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Block, Blocks
-from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
+from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
-from gramless.estimators.given_kernel import KERNEL, fitted_kernel, learning_of
+from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.in_turn import LearnsInTurn
 from gramless.estimators.inputs import remember_layout, seed_from
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
-from gramless.heads import (
-    Calibration,
-    FitSummary,
-    Head,
-    OnlineHead,
-    SquaredHinge,
-    Threshold,
-    TopGains,
-    TopK,
-    fit_all_labels,
-    out_of_fold_scores,
-)
-from gramless.heads.labelling import Labelling, learn_labelling
-from gramless.heads.operating_points import OperatingPoint
-from gramless.maps import DeepMap
+from gramless.estimators.vector_heads import VectorFit
+from gramless.heads import FitSummary, Head, OnlineHead
 from gramless.maps.tuning import TUNERS
-from gramless.support.checks import INPUT, POSITIVE, Constraints, StrOptions, check_array, whole
-from gramless.support.config import current_budget
+from gramless.support.checks import INPUT, POSITIVE, Constraints, HasMethods, StrOptions, check_array, whole
+from gramless.support.config import current_budget, get_config
 from gramless.views import Views
-
-N_FOLDS = 5
-
-Fit = Callable[[np.ndarray, np.ndarray], Head]
-"""Classifiers from vectors (n, d) and signs (n, n_labels)."""
 
 
 class DeepMapClassifier(LearnsInTurn):
-    """A deep kernel network, compiled into an explicit map, and one linear SVM per label on its vectors.
+    """A deep kernel network, compiled into an explicit map, and one linear classifier per label on its vectors.
 
     Linear in the number of samples, in time and in memory.
 
@@ -65,10 +47,13 @@ class DeepMapClassifier(LearnsInTurn):
         How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
         landmarks and weights a few steps with the labels, as far as held-out samples say that it helps; with fewer than
         50 samples besides the landmarks, or kernels that have no gradient, the map stays as it is compiled.
-    C : float
-        Penalty of the SVMs, whose hinge is squared: in the kernel every training sample has a private share of the
-        spectrum that the vectors lack; a plain hinge suffers from it, and a number on the diagonal of the dual makes up
-        for it, as the squared hinge has.
+    C : "auto" or float
+        Penalty of the errors. "auto" is the best of a path by samples that were left out.
+    head : "auto", "ridge", "squared_hinge"
+        The classifiers on the vectors: ridge regression of signs, 1 / (2 C) its ridge, or SVMs. "auto" is ridge
+        regression, unless the squared hinge is ahead of it on left-out samples by more than noise. In the kernel every
+        training sample has a private share of the spectrum that the vectors lack; a plain hinge suffers from it, and a
+        number on the diagonal of the dual makes up for it, as the squared hinge has.
     top_k : int or None
         With several labels per sample: predict k labels of every sample, those that most raise recall and precision on
         average over labels. None predicts every label above its threshold.
@@ -76,14 +61,17 @@ class DeepMapClassifier(LearnsInTurn):
         With top_k: how much recall counts beside precision; more recall and more labels found, for less precision.
         "auto" takes the weight with the highest F1 on out-of-fold scores, None predicts the k labels with the best
         scores as they come out of the SVMs.
-    threshold : "sign" or "f1"
-        Without top_k: labels with a positive score, or above the threshold that had the best out-of-fold F1.
+    threshold : "f1" or "sign"
+        Without top_k: labels above the threshold that had the best F1 on left-out samples, or with a positive score.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     scratch : path or None
         With data in blocks: a folder, on a cluster one that all workers see. In a folder of their own within it,
         vectors of the training samples are kept while the classifiers are fitted; after a stop the same fit continues
         there. None computes the vectors anew in each of a handful of passes.
+    memory : joblib.Memory, path or None
+        Where the learned network and its map are kept, as scikit-learn's Pipeline keeps transformers: a search over C,
+        head or thresholds learns them once for every part of the data. Needs a random_state that is a number.
     views, random_state
         As in DeepKernelNetwork; a network without a random_state of its own is seeded from this one.
 
@@ -93,13 +81,15 @@ class DeepMapClassifier(LearnsInTurn):
         The fitted map; its `kernel_` is the network.
     classes_ : array
         The classes, or the numbers of the labels.
-    calibration_ : Calibration or None
-        With top_k and recall_weight: from scores to probabilities, learned on out-of-fold scores.
+    C_, head_kind_ : float, str
+        As given or chosen.
+    settings_curve_ : tuple of SettingsPoint
+        What left-out samples said of every head and C that was tried; empty where both were given.
+    calibration_ : Temperature or Calibration
+        From scores to the probabilities of classes or labels, learned on left-out samples.
     decision_ : TopGains, TopK or Threshold
     operating_points_ : tuple of OperatingPoint
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
-    unseen_scores_ : array (n, n_labels) or None
-        With top_k and recall_weight: scores of the training samples by classifiers that had not seen them.
     finishing_curve_ : tuple of (step, score), or None
         How held-out samples were ranked, by the number of steps in which landmarks and weights were moved with labels.
     n_iter_ : int
@@ -108,13 +98,7 @@ class DeepMapClassifier(LearnsInTurn):
         What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
     """
 
-    sometimes = LearnsInTurn.sometimes | {"operating_points_"}
-
     map_network_: DeepMapNetwork
-    calibration_: Calibration | None
-    decision_: TopGains | TopK | Threshold
-    operating_points_: tuple[OperatingPoint, ...]
-    unseen_scores_: np.ndarray | None
     finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
 
@@ -125,10 +109,11 @@ class DeepMapClassifier(LearnsInTurn):
         | INPUT
         | {
             "tuning": [StrOptions({"auto", *TUNERS}), None],
+            "head": [StrOptions({"auto", "ridge", "squared_hinge"})],
             "top_k": [whole(1), None],
             "recall_weight": [POSITIVE, StrOptions({"auto"}), None],
-            "threshold": [StrOptions({"sign", "f1"})],
             "scratch": [str, os.PathLike, None],
+            "memory": [str, os.PathLike, HasMethods(["cache"]), None],
         }
     )
 
@@ -140,12 +125,14 @@ class DeepMapClassifier(LearnsInTurn):
         landmarks: Any = "uniform",
         n_components: int | None = None,
         tuning: str | None = "auto",
-        C: float = 1.0,
+        C: float | str = "auto",
+        head: str = "auto",
         top_k: int | None = None,
         recall_weight: float | str | None = "auto",
-        threshold: str = "sign",
+        threshold: str = "f1",
         class_weight: Any = None,
         scratch: str | Path | None = None,
+        memory: Any = None,
         views: Mapping[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -155,40 +142,43 @@ class DeepMapClassifier(LearnsInTurn):
         self.n_components = n_components
         self.tuning = tuning
         self.C = C
+        self.head = head
         self.top_k = top_k
         self.recall_weight = recall_weight
         self.threshold = threshold
         self.class_weight = class_weight
         self.scratch = scratch
+        self.memory = memory
         self.views = views
         self.random_state = random_state
 
-    def _fit(self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray) -> Head:
+    def _fit(
+        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Head:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
-        self.map_network_ = DeepMapNetwork(
-            fitted_kernel(self.kernel, views, y, seeds[0]),
+        network = DeepMapNetwork(
+            self.kernel,
             self.n_landmarks,
             landmarks=self.landmarks,
             n_components=self.n_components,
-            tuning=None if self.tuning == "auto" else self.tuning,
-            random_state=seeds[1],
-        ).fit_views(views)
-        tuned = AutomaticTuning()
-        if self.tuning == "auto":
-            tuned = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
+            tuning=self.tuning if self.tuning != "auto" else None,
+        )
+        build = check_memory(self.memory).cache(built_map)
+        built = build(network, views, y, labelled, signs, seeds[:2], self.tuning == "auto", get_config())
+        self.map_network_, tuned = built
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
-        weights = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
-
-        def fit(phi: np.ndarray, signs: np.ndarray) -> Head:
-            return fit_all_labels(phi, signs, SquaredHinge(), self.C, weights, budget=current_budget())
-
-        unseen = (lambda: phi) if tuned.unshaped is None else partial(_mapped, tuned.unshaped, known)
-        self._learn_labelling(fit, unseen, signs, seeds[2])
-        head = fit(phi, signs)
+        sides = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        fit = VectorFit(signs, sides, sample_weight, seeds[2])
+        # On vectors that labels have shaped, no fold would be unseen.
+        vectors = phi if tuned.unshaped is None else tuned.unshaped.transform(known).cpu().numpy()
+        self._settle(fit.contest(vectors, self.labels_.multilabel))
+        head = fit.head(phi, self.head_kind_, self.C_)
         self.n_iter_ = head.n_iter
-        self.online_ = FitSummary.of(phi, signs, head, self.C * np.array(weights)) if self._learns_in_turn() else None
+        self.online_ = None
+        if self._learns_in_turn():
+            self.online_ = FitSummary.of(phi, signs, head, self.C_ * np.array(sides), self._online_loss())
         return head
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
@@ -201,11 +191,11 @@ class DeepMapClassifier(LearnsInTurn):
         self.classes_ = self.labels_.classes
         views, y = remember_layout(self, look.sample.views), look.sample.labels
         labelled = labelled_rows(y, learning)
-        start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)))
+        start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)), None)
         check_domains(self.map_network_.kernel_, look)
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
-        sides, budget = self.C * np.array(weights), current_budget()
-        fit = BlockFit(self.labels_, learning, look.labels, sides, budget)
+        sides, budget = self.C_ * np.array(weights), current_budget()
+        fit = BlockFit(self._online_loss(), self.labels_, learning, look.labels, sides, budget)
         if self.scratch is None:
             head = fit(blocks, partial(_vectors, self.map_network_), start)
         else:
@@ -222,17 +212,9 @@ class DeepMapClassifier(LearnsInTurn):
     def check_fitted(self) -> None:
         self._check_layout(self.map_network_.layout_)
         super().check_fitted()
-        n_labels = self.labels_.n_columns
-        if self.calibration_ is not None:
-            check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
-        if self.unseen_scores_ is not None:
-            check_array("the scores of unseen samples", self.unseen_scores_, (None, n_labels), finite=False)
-        if isinstance(self.decision_, TopGains):
-            check_array("the slopes of gains", self.decision_.slope, (n_labels,))
-        if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):
-            check_array("thresholds", self.decision_.thresholds, (n_labels,))
         if isinstance(self.online_, OnlineHead):
-            check_array("the weights of an online head", self.online_.w, (n_labels, self._n_head_features + 1))
+            shape = (self.labels_.n_columns, self._n_head_features + 1)
+            check_array("the weights of an online head", self.online_.w, shape)
 
     @property
     def _n_head_features(self) -> int:
@@ -241,42 +223,11 @@ class DeepMapClassifier(LearnsInTurn):
     def _known_sample(self) -> Views:
         return self.map_network_.landmarks_[:1]
 
-    def _learn_labelling(self, fit: Fit, vectors: Callable[[], np.ndarray], signs: np.ndarray, seed: int) -> None:
-        """From out-of-fold scores, on vectors that labels have not shaped: of others no fold would be unseen."""
-
-        def unseen_scores() -> np.ndarray:
-            phi = vectors()
-
-            def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-                return fit(phi[train], signs[train]).margins(phi[test])
-
-            return out_of_fold_scores(score, signs, min(N_FOLDS, len(phi)), torch.Generator().manual_seed(seed))
-
-        self.calibration_, self.decision_, points, unseen = learn_labelling(
-            unseen_scores,
-            signs,
-            multilabel=self.labels_.multilabel,
-            top_k=self.top_k,
-            recall_weight=self.recall_weight,
-            threshold=self.threshold,
-        )
-        if points is not None:
-            self.operating_points_ = points
-        if unseen is not None:  # no score is the lowest, for files that hold numbers only
-            unseen = np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
-        self.unseen_scores_ = unseen
-
-    def _decide(self, margins: np.ndarray) -> np.ndarray:
-        if not self.labels_.multilabel:
-            return self.labels_.decide(margins)
-        return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
+    def _wishes(self) -> dict[str, Any]:
+        return {"top_k": self.top_k, "recall_weight": self.recall_weight}
 
     def _features(self, views: Views) -> np.ndarray:
-        return _mapped(self.map_network_.map_, views)
-
-
-def _mapped(deep_map: DeepMap, views: Views) -> np.ndarray:
-    return deep_map.transform(views).cpu().numpy()
+        return self.map_network_.map_.transform(views).cpu().numpy()
 
 
 def _vectors(network: DeepMapNetwork, block: Block) -> np.ndarray:

@@ -14,13 +14,14 @@ from gramless.estimators.given_kernel import learning_of
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
-from gramless.heads import FitSummary, LabelCounts, OnlineHead
+from gramless.heads import FitSummary, LabelCounts, LeastSquares, OnlineHead, SquaredHinge
+from gramless.heads.online import OnlineLoss
 from gramless.support.config import current_budget
 from gramless.views import Views
 
 
 class LearnsInTurn(ViewsClassifier):
-    """A classifier with the squared hinge on features that the first samples settle."""
+    """A classifier by ridge regression or the squared hinge on features that the first samples settle."""
 
     online_: FitSummary | OnlineHead | None
 
@@ -71,7 +72,7 @@ class LearnsInTurn(ViewsClassifier):
         known = labels_of(y, labelled)
         self.labels_ = LabelCounts.of(known if classes is None or y.ndim == 2 else np.asarray(classes)).labels
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known))
+        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known), None)
         return self._nothing_remembered()
 
     def _remembered(self) -> OnlineHead:
@@ -88,4 +89,8 @@ class LearnsInTurn(ViewsClassifier):
     def _nothing_remembered(self) -> OnlineHead:
         n_labels, n_features = self.head_.coefficients.shape
         weights = self.labels_.weights(np.ones(n_labels), 2, self.class_weight)  # which no number of samples enters
-        return OnlineHead.start(n_labels, n_features, self.C, weights, budget=current_budget())
+        loss = self._online_loss()
+        return OnlineHead.start(n_labels, n_features, self.C_, weights, budget=current_budget(), loss=loss)
+
+    def _online_loss(self) -> OnlineLoss:
+        return LeastSquares() if self.head_kind_ == "ridge" else SquaredHinge()

@@ -8,13 +8,15 @@ import numpy as np
 import torch
 
 from gramless.errors import DataError
-from gramless.estimators.deep_map_classifier import N_FOLDS, DeepMapClassifier
+from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.heads import Head, Labels, out_of_fold_scores
 from gramless.heads.labelling import learn_labelling
 from gramless.heads.partial_labels import fit_known_labels
 from gramless.support.config import current_budget
 
 SEED = 0  # of the folds
+N_FOLDS = 5
+HINGE_C = 1.0  # where the classifier itself was fitted by ridge regression
 
 
 def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np.ndarray) -> DeepMapClassifier:
@@ -23,32 +25,28 @@ def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np
     vectors : (n, n_components), of the classifier's own map
     signs : (n, n_labels), +1, -1, or 0 where a label is not known; there may be more labels than the classifier had
     """
-    if classifier.head != "squared_hinge" or classifier.class_weight is not None:
+    if classifier.class_weight is not None:
         raise ValueError(
-            f"head={classifier.head!r}, class_weight={classifier.class_weight!r}: heads are learned anew with the "
-            "squared hinge and no weights of classes. Fit anew instead."
+            f"class_weight={classifier.class_weight!r}: heads are learned anew without weights of classes. Fit anew "
+            "instead."
         )
     n_components = classifier.map_network_.map_.n_components
     if vectors.ndim != 2 or vectors.shape[1] != n_components:
         raise DataError(f"the map gives vectors of {n_components} numbers, but they have shape {vectors.shape}.")
     vectors = vectors.astype(np.float32)
 
-    def unseen_scores() -> np.ndarray:
-        def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            told_apart = (signs[train] > 0).any(0) & (signs[train] < 0).any(0)
-            return np.where(
-                told_apart, fit_heads(classifier, vectors[train], signs[train]).margins(vectors[test]), np.nan
-            )
+    def score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        told_apart = (signs[train] > 0).any(0) & (signs[train] < 0).any(0)
+        head = fit_heads(classifier, vectors[train], signs[train])
+        return np.where(told_apart, head.margins(vectors[test]), np.nan)
 
-        folds = min(N_FOLDS, len(vectors))
-        scores = out_of_fold_scores(score, signs, folds, torch.Generator().manual_seed(SEED))
-        return np.where(signs == 0, np.nan, scores)
-
+    folds = min(N_FOLDS, len(vectors))
+    unseen = out_of_fold_scores(score, signs, folds, torch.Generator().manual_seed(SEED))
     fresh = copy(classifier)
     fresh.labels_ = Labels(np.arange(signs.shape[1]), multilabel=True)
     fresh.classes_ = fresh.labels_.classes
     labelling = learn_labelling(
-        unseen_scores,
+        np.where(signs == 0, np.nan, unseen),
         signs,
         multilabel=True,
         top_k=None if classifier.top_k is None else min(classifier.top_k, signs.shape[1]),
@@ -61,10 +59,15 @@ def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np
         fresh.operating_points_ = labelling.points
     fresh.head_ = fit_heads(classifier, vectors, signs)
     fresh.n_iter_ = fresh.head_.n_iter
+    fresh.head_kind_, fresh.C_, fresh.settings_curve_ = "squared_hinge", _penalty(classifier), ()
     fresh.online_ = None  # what it remembers is of other labels
     return fresh
 
 
 def fit_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np.ndarray) -> Head:
     """Heads with a classifier's settings, without probabilities and decisions."""
-    return fit_known_labels(vectors, signs, classifier.C, budget=current_budget())
+    return fit_known_labels(vectors, signs, _penalty(classifier), budget=current_budget())
+
+
+def _penalty(classifier: DeepMapClassifier) -> float:
+    return classifier.C_ if classifier.head_kind_ == "squared_hinge" else HINGE_C

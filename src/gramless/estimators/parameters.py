@@ -92,7 +92,8 @@ MAP_CONSTRAINTS: Constraints = {
 """Of every estimator with a map of its own."""
 
 HEAD_CONSTRAINTS: Constraints = {
-    "C": [PENALTY],
+    "C": [PENALTY, StrOptions({"auto"})],
+    "threshold": [StrOptions({"sign", "f1"})],
     "class_weight": [
         Such(_weights, "a dict of classes to weights, each 0 or between 1e-50 and 1e50"),
         StrOptions({"balanced"}),

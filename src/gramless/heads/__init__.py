@@ -3,18 +3,22 @@
 from gramless.heads.batched import fit_all_labels
 from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newton_totals
 from gramless.heads.calibration import Calibration
+from gramless.heads.choosing import Choice, Contest, SettingsPoint, choose
 from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
 from gramless.heads.expected_f1 import ExpectedF1
 from gramless.heads.labels import LabelCounts, Labels
-from gramless.heads.losses import HuberizedHinge, MarginLoss, SquaredHinge
+from gramless.heads.losses import HuberizedHinge, LeastSquares, MarginLoss, SquaredHinge
 from gramless.heads.online import FitSummary, OnlineHead
 from gramless.heads.out_of_fold import out_of_fold_scores, stratified_folds
 from gramless.heads.svm import Head, Weights, fit_kernel_svms
+from gramless.heads.temperature import Temperature
 from gramless.heads.top_gains import TopGains
 
 __all__ = [
     "Calibration",
+    "Choice",
+    "Contest",
     "ExpectedF1",
     "FitSummary",
     "Head",
@@ -22,17 +26,21 @@ __all__ = [
     "KernelOnSubset",
     "LabelCounts",
     "Labels",
+    "LeastSquares",
     "LinearOnSubset",
     "MarginLoss",
     "NewtonTotals",
     "OnlineHead",
+    "SettingsPoint",
     "SquaredHinge",
     "SubsetFit",
+    "Temperature",
     "Threshold",
     "TopGains",
     "TopK",
     "Totals",
     "Weights",
+    "choose",
     "fit_all_labels",
     "fit_balanced_ensemble",
     "fit_kernel_svms",

@@ -27,13 +27,14 @@ def fit_all_labels(
     weights: Weights,
     *,
     budget: int,
+    sample_weight: np.ndarray | None = None,
     tolerance: float = 1e-4,
     max_iter: int = 1000,
 ) -> Head:
     """Fit every column of signs; a label without a positive or without a negative gets its constant answer.
 
     phi : (n, d), float32 or float64, a tensor on any device or an array; signs : (n, n_labels), +1 or -1
-    weights : per label, those of its negative and of its positive samples
+    weights : per label, those of its negative and of its positive samples; sample_weight : (n,), times those
     budget : bytes for all that is kept beside phi; as many labels are solved at a time as fit
     tolerance : a label has converged when the norm of its gradient is at most this share of that at w = 0, and its
         duality gap at most this share of its objective
@@ -50,7 +51,7 @@ def fit_all_labels(
         progress.advance(signs.shape[1] - len(varied))
         for block in row_blocks(len(varied), float(BYTES_PER_NUMBER * sum(phi.shape)), budget):
             labels = varied[block]
-            problem = Problem.of(design, loss, signs[:, labels].T, sides[labels])
+            problem = Problem.of(design, loss, signs[:, labels].T, sides[labels], sample_weight)
             w, n_steps, n_left = solve(problem, tolerance, max_iter, progress)
             coefficients[labels] = w[:, :-1].cpu().numpy()
             intercepts[labels] = w[:, -1].cpu().numpy()

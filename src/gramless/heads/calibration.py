@@ -48,9 +48,10 @@ class Calibration:
             raise DataError(f"the slope of a calibration must be positive and finite, got {self.slope}.")
 
     @classmethod
-    def learn(cls, scores: np.ndarray, signs: np.ndarray) -> Self:
+    def learn(cls, scores: np.ndarray, signs: np.ndarray, weights: np.ndarray | None = None) -> Self:
         """From out-of-fold scores (n, n_labels); NaN, no score, is left out. Of very many rows some are skipped.
 
+        weights : (n,), of the samples in the likelihood and in how frequent a label is; None counts all alike
         A label whose scores do not vary keeps the typical scale, so that rounding is not blown up into a ranking.
         """
         if scores.shape != signs.shape:
@@ -58,11 +59,12 @@ class Calibration:
         positive, negative = (signs > 0).any(0), (signs < 0).any(0)
         varied = np.logical_and(positive, negative)
         shift, scale = _standard(scores, varied)
-        n_positive = (signs > 0).sum(0)
+        weights = np.ones(len(signs)) if weights is None else weights * (len(signs) / weights.sum())
+        n_positive = weights @ (signs > 0)
         odds = logit((n_positive + 0.5) / (len(signs) + 1.0))
         some = slice(None, None, 1 + scores.size // MOST_SCORES)
         unusual = _unusual(scores[some], shift, scale)[:, varied]
-        slope, by_odds, constant = _shared_logistic(unusual, odds[varied], signs[some][:, varied] > 0)
+        slope, by_odds, constant = _shared_logistic(unusual, odds[varied], signs[some][:, varied] > 0, weights[some])
         offset = np.where(varied, constant + by_odds * odds, np.where(positive, np.inf, -np.inf))
         return cls(shift, scale, offset, slope)
 
@@ -93,13 +95,16 @@ def _unusual(scores: np.ndarray, shift: np.ndarray, scale: np.ndarray) -> np.nda
         return np.clip(np.arcsinh((scores - shift) / scale), -FARTHEST, FARTHEST)
 
 
-def _shared_logistic(unusual: np.ndarray, odds: np.ndarray, has: np.ndarray) -> tuple[float, float, float]:
+def _shared_logistic(
+    unusual: np.ndarray, odds: np.ndarray, has: np.ndarray, weights: np.ndarray
+) -> tuple[float, float, float]:
     """Slope of the scores (n, n_labels), slope of the labels' log odds, and constant, by logistic regression."""
     known = ~np.isnan(unusual)
     features = np.column_stack([unusual[known], np.broadcast_to(odds, unusual.shape)[known]])
     answers = has[known]
     if not 0 < answers.sum() < len(answers):
         return LEAST_SLOPE, 1.0, 0.0
-    fitted = LogisticRegression(C=1e4, max_iter=1_000).fit(features, answers)
+    counted = np.broadcast_to(weights[:, None], unusual.shape)[known]
+    fitted = LogisticRegression(C=1e4, max_iter=1_000).fit(features, answers, counted)
     slope, by_odds = fitted.coef_[0]
     return max(float(slope), LEAST_SLOPE), float(by_odds), float(fitted.intercept_[0])

@@ -39,9 +39,12 @@ class Threshold:
             raise DataError("a threshold must be a number, got NaN.")
 
     @classmethod
-    def learn(cls, scores: np.ndarray, signs: np.ndarray, least_f1: float = 0.1) -> Self:
+    def learn(
+        cls, scores: np.ndarray, signs: np.ndarray, weights: np.ndarray | None = None, least_f1: float = 0.1
+    ) -> Self:
         """Per label the threshold with the highest F1 on out-of-fold scores (n, n_labels); NaN is no score.
 
+        weights : (n,), how much every sample counts; None counts all alike
         Of thresholds with the same F1 the highest is taken; it lies halfway between two scores. Where no threshold
         reaches least_f1 the classifier knows next to nothing, and the best F1 is that of saying yes to nearly all: such
         a label is given only above the highest score seen (after SCutFBR.1, Yang 2001). A label without a scored
@@ -51,7 +54,8 @@ class Threshold:
         """
         if scores.shape != signs.shape:
             raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
-        thresholds = [_best_threshold(*column, least_f1) for column in zip(scores.T, signs.T, strict=True)]
+        weights = np.ones(len(signs)) if weights is None else weights
+        thresholds = [_best_threshold(*column, weights, least_f1) for column in zip(scores.T, signs.T, strict=True)]
         return cls(np.array(thresholds))
 
     @classmethod
@@ -79,14 +83,15 @@ class Threshold:
         return scores > self.thresholds
 
 
-def _best_threshold(scores: np.ndarray, sign: np.ndarray, least_f1: float) -> float:
+def _best_threshold(scores: np.ndarray, sign: np.ndarray, weights: np.ndarray, least_f1: float) -> float:
     known = ~np.isnan(scores)
     order = np.argsort(-scores[known], kind="stable")
     scores, positive = scores[known][order].astype(float), sign[known][order] > 0
     if not positive.any():
         return 0.0
-    n_given = np.arange(1, len(scores) + 1)
-    f1 = 2.0 * np.cumsum(positive) / (n_given + positive.sum())  # of giving the label to the best 1, 2, ... samples
+    given = weights[known][order]
+    right = given * positive
+    f1 = 2.0 * np.cumsum(right) / (np.cumsum(given) + right.sum())  # of giving the label to the best 1, 2, ... samples
     below = np.append(scores[1:], -np.inf)
     f1[scores == below] = -1.0  # equal scores are given or refused together
     last = int(f1.argmax())

@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from gramless.heads import Calibration, Threshold, TopGains, TopK
 from gramless.heads.operating_points import OperatingPoint, best_recall_weight, operating_points
+from gramless.heads.temperature import Temperature
 
 
 class Labelling(NamedTuple):
-    """From scores, by way of probabilities where they are calibrated, to labels."""
+    """From scores to probabilities, and to labels: by way of probabilities where gains decide."""
 
-    calibration: Calibration | None
+    calibration: Calibration | Temperature
     decision: TopGains | TopK | Threshold
     points: tuple[OperatingPoint, ...] | None = None  # that were compared
     unseen: np.ndarray | None = None  # (n, n_labels): the scores that the calibration was learned from
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """An indicator of the labels of every sample: (n, n_labels) bool."""
-        return self.decision.decide(scores if self.calibration is None else self.calibration.probabilities(scores))
+        if isinstance(self.decision, TopGains):
+            return self.decision.decide(self.calibration.probabilities(scores))
+        return self.decision.decide(scores)
 
 
 def learn_labelling(
-    unseen_scores: Callable[[], np.ndarray],
+    scores: np.ndarray,
     signs: np.ndarray,
     *,
     multilabel: bool,
-    top_k: int | None,
-    recall_weight: float | str | None,
-    threshold: str,
+    top_k: int | None = None,
+    recall_weight: float | str | None = None,
+    threshold: str = "f1",
+    weights: np.ndarray | None = None,
 ) -> Labelling:
-    """unseen_scores : finds out-of-fold scores, (n, n_labels) as the signs, which not every choice needs"""
-    if top_k is None:
-        learned = multilabel and threshold == "f1"
-        return Labelling(None, Threshold.learn(unseen_scores(), signs) if learned else Threshold())
+    """scores : out-of-fold scores, (n, n_labels) as the signs; weights : (n,), how much every sample counts"""
     if not multilabel:
-        raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
+        if top_k is not None:
+            raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
+        return Labelling(Temperature.learn(scores, signs, weights), Threshold())
+    calibration = Calibration.learn(scores, signs, weights)
+    if top_k is None:
+        return Labelling(calibration, Threshold.learn(scores, signs, weights) if threshold == "f1" else Threshold())
     if recall_weight is None:
-        return Labelling(None, TopK(top_k))
-    scores = unseen_scores()
-    calibration = Calibration.learn(scores, signs)
+        return Labelling(calibration, TopK(top_k))
     probabilities = calibration.probabilities(scores)
     if not isinstance(recall_weight, str):
         return Labelling(calibration, TopGains.learn(probabilities, signs, top_k, recall_weight), None, scores)

@@ -17,7 +17,7 @@ from gramless.errors import DataError
 
 
 class MarginLoss(Protocol):
-    """Convex, falling in the margin, zero from a margin of 1 on, and once differentiable."""
+    """Convex, least at a margin of 1, and once differentiable."""
 
     def value(self, margins: Tensor, box: Tensor) -> Tensor: ...
 
@@ -38,6 +38,20 @@ class SquaredHinge:
 
     def curvature(self, margins: Tensor, box: Tensor) -> Tensor:
         return torch.where(margins < 1.0, 2.0 * box, 0.0)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Ridge regression's C_i (1 - m)^2, which is C_i (y - f)^2 for signs y; it rises again from a margin of 1 on."""
+
+    def value(self, margins: Tensor, box: Tensor) -> Tensor:
+        return box * (1.0 - margins).square()
+
+    def slope(self, margins: Tensor, box: Tensor) -> Tensor:
+        return -2.0 * box * (1.0 - margins)
+
+    def curvature(self, margins: Tensor, box: Tensor) -> Tensor:
+        return (2.0 * box).expand_as(margins)
 
 
 @dataclass(frozen=True, eq=False)

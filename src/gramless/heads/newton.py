@@ -95,9 +95,20 @@ class Problem:
     share: Tensor  # (n_labels, 1)
 
     @classmethod
-    def of(cls, design: Design, loss: MarginLoss, signs: np.ndarray, sides: np.ndarray) -> Problem:
+    def of(
+        cls,
+        design: Design,
+        loss: MarginLoss,
+        signs: np.ndarray,
+        sides: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+    ) -> Problem:
+        """signs : (n_labels, n); sides : (n_labels, 2), of negatives and positives; sample_weight : (n,)"""
         y, side = design.exact(signs), design.exact(sides)
-        return cls(design, loss, y, torch.where(y > 0, side[:, 1:], side[:, :1]), torch.ones_like(side[:, :1]))
+        box = torch.where(y > 0, side[:, 1:], side[:, :1])
+        if sample_weight is not None:
+            box = box * design.exact(sample_weight)
+        return cls(design, loss, y, box, torch.ones_like(side[:, :1]))
 
     def __getitem__(self, keep: Tensor) -> Problem:
         return replace(self, signs=self.signs[keep], box=self.box[keep], share=self.share[keep])

@@ -25,16 +25,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import torch
 
 from gramless.errors import DataError
 from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
-from gramless.heads.losses import SquaredHinge
+from gramless.heads.losses import LeastSquares, SquaredHinge
 from gramless.heads.svm import Head, Weights
 from gramless.support.budget import require, row_blocks
 from gramless.support.checks import check_array
 
 REMEMBERED_REACH = 0.3
 SUMMARY_BYTES = 64 << 20
+
+OnlineLoss = SquaredHinge | LeastSquares
+HINGE = SquaredHinge()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +55,18 @@ class FitSummary:
     moment: np.ndarray  # (d + 1, d + 1) float32: mean of x x', x ending in 1
 
     @classmethod
-    def of(cls, phi: np.ndarray, signs: np.ndarray, head: Head, sides: np.ndarray) -> Self:
-        """Of the vectors that a head was fitted on, and their signs; sides as those of OnlineHead."""
+    def of(cls, phi: np.ndarray, signs: np.ndarray, head: Head, sides: np.ndarray, loss: OnlineLoss = HINGE) -> Self:
+        """Of the vectors that a head was fitted on, and their signs; sides and loss as those of OnlineHead."""
         moment = np.zeros((phi.shape[1] + 1,) * 2)
         losses, curvature = np.zeros(len(sides)), np.zeros(len(sides))
         for rows in row_blocks(len(phi), 8 * (phi.shape[1] + 4 * len(sides)), SUMMARY_BYTES):
             x = np.column_stack([phi[rows], np.ones(len(phi[rows]))])
             moment += x.T @ x
-            margins = signs[rows] * head.margins(phi[rows])
-            box = np.where(signs[rows] > 0, sides[:, 1], sides[:, 0])
-            lower, upper = (
-                np.maximum(1.0 - margins + REMEMBERED_REACH, 0),
-                np.maximum(1.0 - margins - REMEMBERED_REACH, 0),
-            )
-            losses += (box * np.maximum(1.0 - margins, 0.0) ** 2).sum(0)
-            curvature += (box * (lower - upper)).sum(0) / REMEMBERED_REACH
+            margins = torch.from_numpy(signs[rows] * head.margins(phi[rows])).double()
+            box = torch.from_numpy(np.where(signs[rows] > 0, sides[:, 1], sides[:, 0]))
+            rise = loss.slope(margins + REMEMBERED_REACH, box) - loss.slope(margins - REMEMBERED_REACH, box)
+            losses += loss.value(margins, box).sum(0).numpy()
+            curvature += rise.sum(0).numpy() / (2.0 * REMEMBERED_REACH)
         counts = np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)])
         return cls(counts, losses, curvature, (moment / len(phi)).astype(np.float32))
 
@@ -77,9 +78,10 @@ class FitSummary:
 
 @dataclass(frozen=True, eq=False)
 class OnlineHead:
-    """Squared hinge classifiers of L labels on d features after some blocks.
+    """Classifiers of L labels on d features after some blocks, by the squared hinge or by ridge regression.
 
-    The losses of all blocks so far are remembered as constant - <linear, w> + 1/2 w' hessian w.
+    The losses of all blocks so far are remembered as constant - <linear, w> + 1/2 w' hessian w; of ridge regression
+    that is all there is to know, up to its bias, which here costs as much as a weight.
     """
 
     sides: np.ndarray  # (L, 2), C times the weights of negatives and positives
@@ -88,6 +90,7 @@ class OnlineHead:
     constant: np.ndarray  # (L,)
     linear: np.ndarray  # (L, d + 1)
     hessian: np.ndarray  # (L, d + 1, d + 1)
+    loss: OnlineLoss = HINGE
 
     def __post_init__(self) -> None:
         check_array("the weights of an online head", self.w, (None, None))
@@ -101,7 +104,16 @@ class OnlineHead:
             raise DataError("an online head needs at least one feature.")
 
     @classmethod
-    def start(cls, n_labels: int, n_features: int, C: float, weights: Weights, *, budget: int) -> Self:
+    def start(
+        cls,
+        n_labels: int,
+        n_features: int,
+        C: float,
+        weights: Weights,
+        *,
+        budget: int,
+        loss: OnlineLoss = HINGE,
+    ) -> Self:
         """Before the first block.
 
         weights : per label, those of its negative and of its positive samples
@@ -126,6 +138,7 @@ class OnlineHead:
             np.zeros(n_labels),
             np.zeros((n_labels, size)),
             np.zeros((n_labels, size, size)),
+            loss,
         )
 
     def after_fit(self, summary: FitSummary, head: Head) -> Self:
@@ -158,7 +171,7 @@ class OnlineHead:
             return self
 
         def of_block(w: np.ndarray, labels: np.ndarray, reach: np.ndarray) -> NewtonTotals:
-            return newton_totals(phi, signs[:, labels], w, reach, SquaredHinge(), self.sides[labels])
+            return newton_totals(phi, signs[:, labels], w, reach, self.loss, self.sides[labels])
 
         fitted = fit_over_blocks(
             lambda w, labels, reach: of_block(w, labels, reach) + self._remembered(w, labels),

@@ -37,7 +37,9 @@ class Head:
         return features @ self.coefficients.T + self.intercepts
 
 
-def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weights) -> Head:
+def fit_kernel_svms(
+    gram: np.ndarray, signs: np.ndarray, C: float, weights: Weights, sample_weight: np.ndarray | None = None
+) -> Head:
     """LIBSVM on a precomputed (n, n) Gram matrix, label by label; coefficients are y_i alpha_i of every sample.
 
     A label without a positive or without a negative gets its constant answer.
@@ -49,7 +51,8 @@ def fit_kernel_svms(gram: np.ndarray, signs: np.ndarray, C: float, weights: Weig
         for label, (sign, (negative, positive)) in enumerate(zip(signs.T, weights, strict=True)):
             if sign.min() != sign.max():
                 weight = {-1: negative, 1: positive}
-                machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS).fit(gram, sign)
+                machine = SVC(kernel="precomputed", C=C, class_weight=weight, max_iter=MOST_STEPS)
+                machine.fit(gram, sign, sample_weight)
                 coefficients[label, machine.support_] = machine.dual_coef_[0]
                 intercepts[label] = machine.intercept_[0]
                 n_iter = max(n_iter, int(machine.n_iter_.max()))

@@ -23,7 +23,7 @@ def average_precision(scores: Any, relevant: Any) -> float:
     check_same_shape(scores, relevant, "scores", "relevant")
     if not relevant.any():
         return float("nan")
-    return float(_average_precisions(scores[None], relevant[None])[0])
+    return float(average_precisions(scores[None], relevant[None])[0])
 
 
 def mean_average_precision(scores: Any, truth: Any, over: Literal["samples", "concepts"] = "samples") -> float:
@@ -45,10 +45,10 @@ def mean_average_precision(scores: Any, truth: Any, over: Literal["samples", "co
             f"truth has no positive for any of {len(truth)} {over}: no ranking can be judged. Check that these are the "
             "labels of these samples."
         )
-    return 100.0 * float(_average_precisions(scores[ranked], truth[ranked]).mean())
+    return 100.0 * float(average_precisions(scores[ranked], truth[ranked]).mean())
 
 
-def _average_precisions(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def average_precisions(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Of every row: sum over distinct thresholds of (gain in recall) x precision; every row has a positive."""
     order = np.argsort(-scores, axis=1)
     scores = np.take_along_axis(scores, order, axis=1)

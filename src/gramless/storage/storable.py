@@ -15,7 +15,20 @@ from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews, fitted_attributes
-from gramless.heads import Calibration, FitSummary, Head, Labels, OnlineHead, Threshold, TopGains, TopK
+from gramless.heads import (
+    Calibration,
+    FitSummary,
+    Head,
+    Labels,
+    LeastSquares,
+    OnlineHead,
+    SettingsPoint,
+    SquaredHinge,
+    Temperature,
+    Threshold,
+    TopGains,
+    TopK,
+)
 from gramless.heads.operating_points import OperatingPoint
 from gramless.kernels import KERNELS
 from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
@@ -41,7 +54,8 @@ VALUES: dict[str, type] = {cls.__name__: cls for cls in KERNELS} | {
         *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
         *(CollapsedMap, LayeredMap, RepresenterMap),
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
-        *(Head, Labels, FitSummary, OnlineHead, Calibration, TopGains, TopK, Threshold),
+        *(Head, Labels, FitSummary, OnlineHead, Calibration, Temperature, TopGains, TopK, Threshold),
+        *(SettingsPoint, SquaredHinge, LeastSquares),
         *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),
         OperatingPoint,
     )

@@ -65,7 +65,7 @@ class Annotator:
         check_is_fitted(classifier)
         if not classifier.labels_.multilabel or classifier.labels_.n_columns != n_keywords:
             raise DataError(f"there are {n_keywords} keywords, and a classifier of {classifier.classes_}.")
-        if classifier.calibration_ is None or not isinstance(classifier.decision_, TopGains):
+        if not isinstance(classifier.decision_, TopGains):
             raise DataError("annotators are fitted with top_k and a weight of recall, for their probabilities.")
         if tuple(classifier.layout_) != tuple(self.features.names):
             raise DataError(
@@ -135,9 +135,7 @@ class Annotator:
 
     def probabilities(self, margins: np.ndarray) -> np.ndarray:
         """(n, n_keywords); of a parent at least those of its children."""
-        calibration = self.classifier.calibration_
-        assert calibration is not None, "annotators are fitted with top_k and a weight of recall"
-        p = calibration.probabilities(margins)
+        p = self.classifier.calibration_.probabilities(margins)
         for child, parent in self._child_and_parent:
             p[:, parent] = np.maximum(p[:, parent], p[:, child])
         return p

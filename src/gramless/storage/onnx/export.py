@@ -20,8 +20,8 @@ def export_onnx(model: Any, path: str | os.PathLike, *, rows_at_once: int = ROWS
     ----------
     model : DeepMapNetwork, DeepMapClassifier or Annotator
         A network gives `vectors` (n, n_components). A classifier gives `scores`, as decision_function does,
-        `probabilities` (n, n_labels) where it is calibrated, and what predict answers: `classes` (n,), or `labels`
-        (n, n_labels). An annotator is exported as its classifier, on the features of pictures.
+        `probabilities`, as predict_proba does, and what predict answers: `classes` (n,), or `labels` (n, n_labels).
+        An annotator is exported as its classifier, on the features of pictures.
     path
         The file is written whole or not at all; the same model gives the same bytes.
     rows_at_once : int

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramless.errors import GramlessError
-from gramless.heads import Calibration, Labels, Threshold, TopGains, TopK
+from gramless.heads import Calibration, Labels, Temperature, Threshold, TopGains, TopK
 from gramless.heads.calibration import FARTHEST
 from gramless.storage.onnx.functions import inverse_hyperbolic_sine
 from gramless.storage.onnx.graph import Graph
@@ -24,6 +24,14 @@ def add_probabilities(graph: Graph, calibration: Calibration, scores: str) -> st
     odds = graph.node("Add", graph.node("Mul", unusual, calibration.slope), calibration.offset)
     against = graph.node("Exp", graph.node("Neg", odds))  # onnxruntime's own Sigmoid rounds small ones to 0
     return graph.node("Reciprocal", graph.node("Add", against, 1.0))
+
+
+def add_class_probabilities(graph: Graph, temperature: Temperature, scores: str, n_labels: int) -> str:
+    """softmax(slope f) of the scores of classes; of one score of two classes, sigmoid(slope f) and the rest to one."""
+    odds = graph.node("Mul", scores, temperature.slope)
+    if n_labels == 1:
+        odds = graph.node("Concat", graph.node("Mul", odds, -0.5), graph.node("Mul", odds, 0.5), axis=1)
+    return graph.node("Softmax", odds, axis=1)
 
 
 def add_classes(graph: Graph, labels: Labels, scores: str) -> str:

@@ -10,8 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramless.errors import GramlessError
 from gramless.estimators import DeepMapClassifier, DeepMapNetwork
+from gramless.heads import Calibration, Temperature, TopGains
 from gramless.storage.onnx.graph import Constants, Graph, signature
-from gramless.storage.onnx.heads import add_classes, add_decision, add_probabilities, portable_classes
+from gramless.storage.onnx.heads import (
+    add_class_probabilities,
+    add_classes,
+    add_decision,
+    add_probabilities,
+    portable_classes,
+)
 from gramless.storage.onnx.layers import Rows
 from gramless.storage.onnx.maps import add_map, dtype_of
 from gramless.storage.onnx.row_blocks import in_row_blocks
@@ -76,13 +83,16 @@ class Exporter:
         single = n_labels == 1
         scores = graph.node("Squeeze", margins, [1]) if single else margins
         self._put_out("scores", scores, np.float32, [] if single else [n_labels])
+        assert isinstance(classifier.calibration_, Temperature)
+        probabilities = add_class_probabilities(graph, classifier.calibration_, margins, n_labels)
+        self._put_out("probabilities", probabilities, np.float32, [len(labels.classes)])
         self._put_out("classes", add_classes(graph, labels, margins), portable_classes(labels.classes).dtype, [])
 
     def _add_labels(self, graph: Graph, classifier: DeepMapClassifier, margins: str, n_labels: int) -> None:
-        comparable = margins
-        if classifier.calibration_ is not None:
-            comparable = add_probabilities(graph, classifier.calibration_, margins)
-            self._put_out("probabilities", comparable, np.float32, [n_labels])
+        assert isinstance(classifier.calibration_, Calibration)
+        probabilities = add_probabilities(graph, classifier.calibration_, margins)
+        self._put_out("probabilities", probabilities, np.float32, [n_labels])
+        comparable = probabilities if isinstance(classifier.decision_, TopGains) else margins
         labels = add_decision(graph, classifier.decision_, comparable, n_labels)
         self._put_out("labels", labels, np.int64, [n_labels])
 
