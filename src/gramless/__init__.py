@@ -9,7 +9,14 @@ from gramless.errors import (
     GramlessError,
     MemoryBudgetError,
 )
-from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.estimators import (
+    DeepKernelClassifier,
+    DeepKernelNetwork,
+    DeepKernelRegressor,
+    DeepMapClassifier,
+    DeepMapNetwork,
+    DeepMapRegressor,
+)
 from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
 from gramless.metrics import relative_error, sampled_relative_error
 from gramless.storage import load, save
@@ -27,8 +34,10 @@ __all__ = [
     "DeepKernel",
     "DeepKernelClassifier",
     "DeepKernelNetwork",
+    "DeepKernelRegressor",
     "DeepMapClassifier",
     "DeepMapNetwork",
+    "DeepMapRegressor",
     "FileFormatError",
     "GramlessError",
     "LeaveOneOut",

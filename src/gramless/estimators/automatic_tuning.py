@@ -17,6 +17,7 @@ from gramless.estimators.unlabelled import samples_of
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import finish_with_labels
 from gramless.maps.tuning.pairs import fresh_rows
+from gramless.maps.tuning.supervised_finish import Score
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess
@@ -35,12 +36,13 @@ class AutomaticTuning:
 
 
 def tune_automatically(
-    network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int
+    network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int, score: Score
 ) -> AutomaticTuning:
     """Move the landmarks of a compiled map, if its kernels can be followed and there are samples to judge by.
 
-    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows. A memory budget
-    without room is said: by default it is a share of what is free, and another day there may be more.
+    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows, or numbers, and
+    `score` says how well these are predicted. A memory budget without room is said: by default it is a share of what is
+    free, and another day there may be more.
     """
     compiled = network.map_
     if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
@@ -53,7 +55,7 @@ def tune_automatically(
             return AutomaticTuning()
         generator, moved = torch.Generator().manual_seed(seed), network.map_
         assert isinstance(moved, CollapsedMap)
-        finished = finish_with_labels(moved, samples_of(views, labelled), torch.from_numpy(signs), ranking, generator)
+        finished = finish_with_labels(moved, samples_of(views, labelled), torch.from_numpy(signs), score, generator)
     except MemoryBudgetError as error:
         warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
         return AutomaticTuning()
@@ -65,3 +67,9 @@ def ranking(scores: Tensor, signs: Tensor) -> float:
     """How held-out samples are ranked: the mean of both mean average precisions, 0 where no label is positive."""
     truth = signs.numpy()
     return annotation_score(truth)(scores) if (truth > 0).any() else 0.0
+
+
+def explained(scores: Tensor, numbers: Tensor) -> float:
+    """How well held-out numbers of mean 0 and spread 1 are predicted: R2, the mean over targets."""
+    misses = (numbers.to(scores) - scores).square().mean()
+    return 1.0 - misses.item()
