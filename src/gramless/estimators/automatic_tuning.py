@@ -17,7 +17,6 @@ from gramless.estimators.unlabelled import samples_of
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import finish_with_labels
 from gramless.maps.tuning.pairs import fresh_rows
-from gramless.maps.tuning.supervised_finish import Score
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess
@@ -36,18 +35,14 @@ class AutomaticTuning:
 
 
 def tune_automatically(
-    network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int, score: Score
+    network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int
 ) -> AutomaticTuning:
     """Move the landmarks of a compiled map, if its kernels can be followed and there are samples to judge by.
 
-    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows, or numbers, and
-    `score` says how well these are predicted. A memory budget without room is said: by default it is a share of what is
-    free, and another day there may be more.
+    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows. A memory budget
+    without room is said: by default it is a share of what is free, and another day there may be more.
     """
-    compiled = network.map_
-    if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
-        return AutomaticTuning()
-    if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
+    if not can_be_tuned(network, views):
         return AutomaticTuning()
     try:
         network.fine_tune(views).set_params(tuning="landmarks")
@@ -55,7 +50,7 @@ def tune_automatically(
             return AutomaticTuning()
         generator, moved = torch.Generator().manual_seed(seed), network.map_
         assert isinstance(moved, CollapsedMap)
-        finished = finish_with_labels(moved, samples_of(views, labelled), torch.from_numpy(signs), score, generator)
+        finished = finish_with_labels(moved, samples_of(views, labelled), torch.from_numpy(signs), ranking, generator)
     except MemoryBudgetError as error:
         warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
         return AutomaticTuning()
@@ -63,13 +58,24 @@ def tune_automatically(
     return AutomaticTuning(finished.curve, moved)
 
 
+def can_be_tuned(network: DeepMapNetwork, views: Views) -> bool:
+    """Whether the kernels of a compiled map can be followed, and there are samples to judge by."""
+    compiled = network.map_
+    if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
+        return False
+    return len(fresh_rows(views, compiled.landmarks, compiled.dtype)) >= FEWEST_JUDGES
+
+
+def move_landmarks(network: DeepMapNetwork, views: Views) -> None:
+    """Move the landmarks of a compiled map without any target, where they can be moved."""
+    if can_be_tuned(network, views):
+        try:
+            network.fine_tune(views).set_params(tuning="landmarks")
+        except MemoryBudgetError as error:
+            warnings.warn(f"tuning='auto' does not move the landmarks: {error}", stacklevel=6)
+
+
 def ranking(scores: Tensor, signs: Tensor) -> float:
     """How held-out samples are ranked: the mean of both mean average precisions, 0 where no label is positive."""
     truth = signs.numpy()
     return annotation_score(truth)(scores) if (truth > 0).any() else 0.0
-
-
-def explained(scores: Tensor, numbers: Tensor) -> float:
-    """How well held-out numbers of mean 0 and spread 1 are predicted: R2, the mean over targets."""
-    misses = (numbers.to(scores) - scores).square().mean()
-    return 1.0 - misses.item()

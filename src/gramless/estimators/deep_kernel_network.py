@@ -22,7 +22,8 @@ from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, seed_from, views_to_fit
-from gramless.estimators.network_learning import learn_from_numbers, learn_kernel
+from gramless.estimators.network_learning import learn_kernel
+from gramless.estimators.number_learning import learn_from_numbers
 from gramless.estimators.numbers import Numbers
 from gramless.estimators.parameters import NETWORK_CONSTRAINTS, kernel_list, needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows

@@ -12,7 +12,7 @@ from gramless.deep_kernel import DeepKernel
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
 from gramless.estimators.numbers import Numbers
-from gramless.estimators.regressor import RIDGE, Evidence, ViewsRegressor
+from gramless.estimators.regressor import RIDGE, ViewsRegressor
 from gramless.heads.ridge import KernelRidgePath
 from gramless.support.budget import require
 from gramless.support.config import current_budget
@@ -85,8 +85,7 @@ class DeepKernelRegressor(ViewsRegressor):
         self.support_ = known.dense(known.dtype)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         path = KernelRidgePath.of(gram, standard, samples.weights)
-        judge = Evidence(path, np.zeros(n), samples.weights)
-        self._settle(path, judge, float(gram.diagonal().mean()), known.dtype)
+        self._settle(path, samples.weights, gram.diagonal(), np.zeros(n), known.dtype)
 
     def _fit_blocks(self, blocks: Blocks) -> None:
         raise ValueError(

@@ -15,7 +15,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.errors import DataError
-from gramless.estimators.automatic_tuning import AutomaticTuning, ranking, tune_automatically
+from gramless.estimators.automatic_tuning import AutomaticTuning, tune_automatically
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.deep_map_network import DeepMapNetwork
@@ -190,7 +190,7 @@ class DeepMapClassifier(ViewsClassifier):
         ).fit(views)
         tuned = AutomaticTuning()
         if self.tuning == "auto":
-            tuned = tune_automatically(self.map_network_, views, labelled, signs, seeds[1], ranking)
+            tuned = tune_automatically(self.map_network_, views, labelled, signs, seeds[1])
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)

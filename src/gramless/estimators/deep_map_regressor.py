@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
-from gramless.estimators.automatic_tuning import AutomaticTuning, explained, tune_automatically
+from gramless.estimators.automatic_tuning import move_landmarks
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.first_look import check_domains, look_at_numbers
@@ -19,9 +18,8 @@ from gramless.estimators.given_kernel import KERNEL, fitted_kernel
 from gramless.estimators.inputs import seed_from, views_to_fit
 from gramless.estimators.numbers import Numbers, TargetScale, as_numbers, block_numbers
 from gramless.estimators.parameters import MAP_CONSTRAINTS
-from gramless.estimators.regressor import RIDGE, Evidence, ViewsRegressor
+from gramless.estimators.regressor import RIDGE, ViewsRegressor
 from gramless.heads.ridge import MapRidgePath, Moments
-from gramless.maps import CollapsedMap
 from gramless.maps.tuning import TUNERS
 from gramless.support.constraints import INPUT, Constraints, StrOptions
 from gramless.views import Views, is_multiview
@@ -40,8 +38,9 @@ class DeepMapRegressor(ViewsRegressor):
     n_landmarks, landmarks, n_components
         The map, as in DeepMapNetwork.
     tuning : "auto", None, "landmarks", "algorithm1"
-        How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, and then
-        landmarks and weights a few steps with the numbers, as far as held-out samples say that it helps.
+        How the map is fine-tuned on the training samples, as in DeepMapNetwork. "auto" moves the landmarks, as far as
+        held-out samples come closer to their kernel values; no target is looked at. With fewer than 50 samples besides
+        the landmarks, or kernels that have no gradient, the map stays as it is compiled.
     alpha : "auto" or float
         Strength of the ridge, added to the diagonal of phi'phi, for targets that are standardised. "auto" takes the one
         with the least leave-one-out error, for each target.
@@ -58,14 +57,11 @@ class DeepMapRegressor(ViewsRegressor):
     alpha_ : array (n_targets,)
     alpha_curve_ : array (n_alphas, 1 + n_targets)
         Strengths, and the mean squared leave-one-out error of every (standardised) target.
-    finishing_curve_ : tuple of (step, R2), or None
-        How well held-out samples were predicted, by the number of steps in which landmarks were moved with numbers.
     ridge_, uncertainty_, targets_
         The solution, what is not known of new numbers, and the scale of the targets.
     """
 
     map_network_: DeepMapNetwork
-    finishing_curve_: tuple[tuple[int, float], ...] | None
 
     _parameter_constraints: ClassVar[Constraints] = (
         KERNEL | MAP_CONSTRAINTS | RIDGE | INPUT | {"tuning": [StrOptions({"auto", *TUNERS}), None]}
@@ -94,13 +90,12 @@ class DeepMapRegressor(ViewsRegressor):
 
     def _fit(self, samples: DistinctSamples, given: Views) -> None:
         standard = self.targets_.standard(samples.targets)
-        unshaped = self._fit_map(samples.views, standard, given)
+        self._fit_map(samples.views, standard, given)
         phi = self._features(samples.views)
         moments = Moments.of(phi, standard, samples.weights)
-        self._settle_on(moments, samples.views, phi, unshaped, standard, samples.weights)
+        self._settle_on(moments, samples.views, phi, standard, samples.weights)
 
-    def _fit_map(self, views: Views, standard: np.ndarray, given: Views) -> CollapsedMap | None:
-        """Sets the map; the answer is the map before targets have shaped it, where they have."""
+    def _fit_map(self, views: Views, standard: np.ndarray, given: Views) -> None:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         landmarks = self.landmarks
         if not (isinstance(landmarks, str) or is_multiview(landmarks)):
@@ -113,48 +108,33 @@ class DeepMapRegressor(ViewsRegressor):
             tuning=None if self.tuning == "auto" else self.tuning,
             random_state=seeds[1],
         ).fit(views)
-        tuned = AutomaticTuning()
         if self.tuning == "auto":
-            everybody = np.ones(len(views), dtype=bool)
-            tuned = tune_automatically(self.map_network_, views, everybody, standard, seeds[1], explained)
-        self.finishing_curve_ = tuned.curve
-        return tuned.unshaped
+            move_landmarks(self.map_network_, views)
 
     def _settle_on(
-        self,
-        moments: Moments,
-        views: Views,
-        phi: np.ndarray,
-        unshaped: CollapsedMap | None,
-        standard: np.ndarray,
-        weights: np.ndarray,
+        self, moments: Moments, views: Views, phi: np.ndarray, standard: np.ndarray, weights: np.ndarray
     ) -> None:
-        """From the moments of all samples, and some samples with their vectors, each of which is left out in turn.
-
-        Targets that have shaped a map are known to it, whichever sample is left out: its errors would be too small.
-        """
+        """From the moments of all samples, and some samples with their vectors, each of which is left out in turn."""
         path = MapRidgePath.of(moments, phi, standard, weights)
         diagonal = self._diagonal(views)
-        judge = Evidence(path, _hidden(diagonal, phi), weights)
-        self._settle(path, judge, float(diagonal.mean()), views.dtype)
+        hidden = np.maximum(diagonal - np.square(phi).sum(1), 0.0)
+        self._settle(path, weights, diagonal, hidden, views.dtype)
 
     def _fit_blocks(self, blocks: Blocks) -> None:
         """The map on a sample; then the moments of all samples in one pass, of which those of the sample are left out.
 
         A sample's residual is that of the ridge regression on all other samples, not only on those of the sample.
         """
-        look = look_at_numbers(blocks, DeepMapNetwork(self.kernel, self.n_landmarks).sample_size(), self._seed())
+        n_looked_at = DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
+        look = look_at_numbers(blocks, n_looked_at, seed_from(self.random_state))
         views, y = views_to_fit(self, look.sample.views), as_numbers(look.sample.labels)
         weights = np.ones(len(views))
         self.targets_ = TargetScale.of(y, weights)
         standard = self.targets_.standard(y)
-        unshaped = self._fit_map(views, standard, views)
+        self._fit_map(views, standard, views)
         check_domains(self.map_network_.kernel_, look)
         moments = blocks.total(partial(_moments, self.map_network_, self.targets_), "ridge regression on all samples")
-        self._settle_on(moments, views, self._features(views), unshaped, standard, weights)
-
-    def _seed(self) -> int:
-        return seed_from(self.random_state)
+        self._settle_on(moments, views, self._features(views), standard, weights)
 
     def check_fitted(self) -> None:
         self._check_layout(self.map_network_.layout_)
@@ -172,11 +152,6 @@ class DeepMapRegressor(ViewsRegressor):
 
     def _diagonal(self, views: Views) -> np.ndarray:
         return self.map_network_.kernel_.diagonal_tensor(views).double().cpu().numpy()
-
-
-def _hidden(diagonal: np.ndarray, phi: np.ndarray) -> np.ndarray:
-    """k(x, x) - |phi(x)|^2: what of a sample the map does not show, (n,)."""
-    return np.maximum(diagonal - np.square(phi).sum(1), 0.0)
 
 
 def _moments(network: DeepMapNetwork, targets: TargetScale, block: Block) -> Moments:

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.estimators.numbers import Numbers
 from gramless.estimators.unlabelled import labels_of, samples_of
 from gramless.heads import Labels
 from gramless.learning import (
@@ -55,42 +54,21 @@ def learn_kernel(
     """Learn the weights of an initialised network from samples, the labels of those marked, and nothing else."""
     _, signs = Labels.of(labels_of(y, labelled))
     if isinstance(settings, LeaveOneOut):
-        return _by_leave_one_out(kernel, samples_of(views, labelled), signs, signs, settings, generator)
+        return _by_leave_one_out(kernel, samples_of(views, labelled), signs, settings, generator)
     result = _through_duals(kernel, views, labelled, signs, settings, generator)
     return replace(kernel, layers=result.layers), result
 
 
-def learn_from_numbers(
-    kernel: DeepKernel, views: Views, numbers: Numbers, settings: Learning, generator: torch.Generator
-) -> tuple[DeepKernel, LearningResult]:
-    """The same from targets that are numbers, all of one scale."""
-    if not isinstance(settings, LeaveOneOut):
-        raise ValueError(
-            f"learning={type(settings).__name__}(...) goes through the dual of SVMs, which takes labels: for numbers use "
-            "learning='leave-one-out', or None to keep the weights as they are initialised."
-        )
-    nothing_rare = np.empty((len(numbers), 0))
-    return _by_leave_one_out(kernel, views, numbers.values, nothing_rare, settings, generator)
-
-
 def _by_leave_one_out(
-    kernel: DeepKernel,
-    views: Views,
-    values: np.ndarray,
-    signs: np.ndarray,
-    settings: LeaveOneOut,
-    generator: torch.Generator,
+    kernel: DeepKernel, views: Views, signs: np.ndarray, settings: LeaveOneOut, generator: torch.Generator
 ) -> tuple[DeepKernel, LearningResult]:
-    """Of a network of one layer, kernels that come out with no weight to speak of are left out.
-
-    values : (n, n_targets); signs : (n, n_labels), of which every sign is to be among the samples that are drawn
-    """
+    """Of a network of one layer, kernels that come out with no weight to speak of are left out."""
     budget = current_budget()
     n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
     drawn = draw_stratified(signs, min(settings.max_samples, max(2, n_affordable)), generator)
     drawn = drawn[torch.randperm(len(drawn), generator=generator).numpy()]
     elementary = ElementaryValues(kernel, views[drawn], None, budget)
-    targets = torch.from_numpy(values[drawn]).to(elementary.device, torch.float64)
+    targets = torch.from_numpy(signs[drawn]).to(elementary.device, torch.float64)
     result = learn_by_leave_one_out(kernel.layers, elementary, targets - targets.mean(0), settings)
     if len(result.layers) > 1:
         return replace(kernel, layers=result.layers), result

@@ -66,7 +66,9 @@ class TargetScale:
         check_array("the means of targets", self.mean, (None,))
         check_array("the spreads of targets", self.spread, self.mean.shape, least=0.0)
         if len(self.mean) < 1 or (self.single and len(self.mean) != 1):
-            raise DataError(f"there is one target, or there are several, got {len(self.mean)} and single={self.single}.")
+            raise DataError(
+                f"there is one target, or there are several, got {len(self.mean)} and single={self.single}."
+            )
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray) -> TargetScale:

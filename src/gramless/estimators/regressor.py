@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -43,20 +42,6 @@ SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the mean diag
 
 RIDGE: Constraints = {"alpha": [PENALTY, StrOptions({"auto"})]}
 """Of every estimator with a ridge regression of its own."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Ridge regressions that were not told of some samples, and what is to be known of these.
-
-    path : whose left-out samples are judged by
-    hidden : (n,), what of each the features do not show of the kernel
-    weights : (n,)
-    """
-
-    path: RidgePath
-    hidden: np.ndarray
-    weights: np.ndarray
 
 
 class ViewsRegressor(FittedOnViews, RegressorMixin, BaseEstimator):
@@ -137,26 +122,28 @@ class ViewsRegressor(FittedOnViews, RegressorMixin, BaseEstimator):
         self.layout_ = cut.layout
         return cut
 
-    def _settle(self, path: RidgePath, judge: Evidence, size: float, dtype: torch.dtype) -> None:
+    def _settle(
+        self, path: RidgePath, weights: np.ndarray, diagonal: np.ndarray, hidden: np.ndarray, dtype: torch.dtype
+    ) -> None:
         """Choose the strength of every target, solve, and learn what is not known.
 
-        size, dtype : the mean diagonal of the kernel, and the type that it was computed in
+        weights, diagonal, hidden : (n,) of the samples that the path leaves out: k(x, x), and what of it the features
+            do not show
+        dtype : the type that kernel values were computed in
         """
-        if self.alpha == "auto":
-            alphas = alpha_path(size, SMALLEST_ALPHA[dtype])
-        else:
-            alphas = np.array([float(self.alpha)])
-        curve = leave_one_out_curve(judge.path, alphas, judge.weights)
+        alphas = alpha_path(float(diagonal.mean()), SMALLEST_ALPHA[dtype])
+        alphas = alphas if self.alpha == "auto" else np.array([float(self.alpha)])
+        curve = leave_one_out_curve(path, alphas, weights)
         self.alpha_ = best_alphas(alphas, curve)
         self.alpha_curve_ = np.column_stack([alphas, curve])
         self.ridge_ = path.solution(self.alpha_)
-        residuals, variances = np.empty((2, len(judge.hidden), path.n_targets))
+        residuals, variances = np.empty((2, len(hidden), path.n_targets))
         for alpha in np.unique(self.alpha_).tolist():
-            missed, unknown = judge.path.left_out(alpha)
+            missed, unknown = path.left_out(alpha)
             columns = np.flatnonzero(self.alpha_ == alpha)
             residuals[:, columns] = missed[:, columns]
-            variances[:, columns] = (unknown + judge.hidden)[:, None]
-        self.uncertainty_ = learn_uncertainty(residuals, variances, judge.weights)
+            variances[:, columns] = (unknown + hidden)[:, None]
+        self.uncertainty_ = learn_uncertainty(residuals, variances, weights)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The number of every sample, (n,) or (n, n_targets), as y had it; of data in blocks when it is asked for.

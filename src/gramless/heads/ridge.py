@@ -1,8 +1,8 @@
 """Ridge regression of several targets, with every leave-one-out error over a path of strengths in closed form.
 
 One eigendecomposition serves all strengths alpha, all targets and all samples that are left out. On a kernel,
-K = V diag(s) V', with P = (K + alpha I)^-1, the sample that is left out misses its targets by e_i = (P y)_i / P_ii, and its
-variance given the others is v_i = 1 / P_ii - alpha. On vectors phi, phi'phi = U diag(g) U', with the leverages
+K = V diag(s) V', with P = (K + alpha I)^-1, the sample that is left out misses its targets by e_i = (P y)_i / P_ii, and
+its variance given the others is v_i = 1 / P_ii - alpha. On vectors phi, phi'phi = U diag(g) U', with the leverages
 h_i = phi_i' (phi'phi + alpha I)^-1 phi_i, the same are e_i = (y_i - f_i) / (1 - h_i) and v_i = alpha h_i / (1 - h_i).
 
 A weight w_i stands for so many copies of a sample that are left out together. Both problems are then those of the rows
@@ -100,20 +100,18 @@ class KernelRidgePath:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """phi'phi, phi'y and the weight of all samples, which add up over blocks of them."""
+    """phi'phi and phi'y of all samples, which add up over blocks of them."""
 
     gram: np.ndarray  # (d, d)
     products: np.ndarray  # (d, n_targets)
-    weight: float
 
     @classmethod
     def of(cls, phi: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Moments:
         weighted = np.asarray(phi, dtype=np.float64) * np.sqrt(weights)[:, None]
-        products = weighted.T @ (np.sqrt(weights)[:, None] * targets)
-        return cls(weighted.T @ weighted, products, float(weights.sum()))
+        return cls(weighted.T @ weighted, weighted.T @ (np.sqrt(weights)[:, None] * targets))
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(self.gram + other.gram, self.products + other.products, self.weight + other.weight)
+        return Moments(self.gram + other.gram, self.products + other.products)
 
 
 @dataclass(frozen=True, eq=False)

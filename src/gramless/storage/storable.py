@@ -13,10 +13,19 @@ from sklearn.frozen import FrozenEstimator
 
 from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
-from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.estimators import (
+    DeepKernelClassifier,
+    DeepKernelNetwork,
+    DeepKernelRegressor,
+    DeepMapClassifier,
+    DeepMapNetwork,
+    DeepMapRegressor,
+)
 from gramless.estimators.fitted import FittedOnViews, fitted_attributes
+from gramless.estimators.numbers import TargetScale
 from gramless.heads import Calibration, FitSummary, Head, Labels, OnlineHead, Threshold, TopGains, TopK
 from gramless.heads.operating_points import OperatingPoint
+from gramless.heads.ridge import RidgeSolution, Uncertainty
 from gramless.kernels import (
     ArcCosine,
     ChiSquare,
@@ -39,7 +48,11 @@ from gramless.storage.hints import conforms
 
 ESTIMATORS: dict[str, type] = {
     cls.__name__: cls
-    for cls in (DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork, FrozenEstimator)
+    for cls in (
+        *(DeepKernelClassifier, DeepKernelNetwork, DeepKernelRegressor),
+        *(DeepMapClassifier, DeepMapNetwork, DeepMapRegressor),
+        FrozenEstimator,
+    )
 }
 
 VALUES: dict[str, type] = {
@@ -57,6 +70,7 @@ VALUES: dict[str, type] = {
         *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
         *(Head, Labels, FitSummary, OnlineHead, Calibration, TopGains, TopK, Threshold),
         *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),
+        *(RidgeSolution, TargetScale, Uncertainty),
         OperatingPoint,
     )
 }
