@@ -207,7 +207,7 @@ def test_what_cannot_be_is_refused_in_words(make):
     ):
         with pytest.raises(ValueError, match=words):
             make().fit(X, bad)
-    with pytest.raises(ValueError, match="non-zero|weight 0"):
+    with pytest.raises(ValueError, match=r"non-zero|weight 0"):
         make().fit(X, y, sample_weight=np.zeros(20))
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         make().fit(X, y, sample_weight=np.full(20, -1.0))

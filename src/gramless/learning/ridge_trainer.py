@@ -37,15 +37,24 @@ ROUNDINGS = 16
 
 
 def learn_by_leave_one_out(
-    layers: Sequence[Layer], elementary: ElementaryValues, targets: Tensor, settings: LeaveOneOut
+    layers: Sequence[Layer],
+    elementary: ElementaryValues,
+    targets: Tensor,
+    settings: LeaveOneOut,
+    *,
+    spread_of_shares: float = np.inf,
 ) -> LearningResult:
     """Descend on the leave-one-out error over weights and ridge; the kernel is measured by its mean diagonal.
 
     An evaluation: n^2 / 2 passes forward and back through the layers, and 3 n^3 operations in float64. `targets`
     (n, n_targets) have mean zero.
+
+    spread_of_shares : the standard deviation that is expected of the logarithms of weights around those of the start,
+        but for a factor in common. The error of few noisy samples would be lowered by weights that fit their noise.
     """
     curve: list[CurvePoint] = []
     start = np.concatenate([*(_logarithms(layer) for layer in started(layers, elementary)), [np.log(FIRST_RIDGE)]])
+    origin = start
     bounds = [(np.log(SMALLEST), np.log(LARGEST))] * (len(start) - 1) + [tuple(np.log(RIDGES))]
     first = elementary.first_tile()
     stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
@@ -63,7 +72,9 @@ def learn_by_leave_one_out(
                     return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
                 curve.append(CurvePoint(len(curve), value, None))
                 value = max(value, TINY)  # 0 where labels are all alike
-                return float(np.log(value)), gradient / value  # so that tolerances do not depend on the targets' size
+                unlikely, slope = _unlikeliness(parameters - origin, spread_of_shares**2 * samples.n_samples)
+                # The logarithm, so that tolerances do not depend on the targets' size.
+                return float(np.log(value)) + unlikely, gradient / value + slope
 
             options = {"maxfun": settings.max_evaluations, "ftol": CONVERGED}
             start = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
@@ -73,6 +84,17 @@ def learn_by_leave_one_out(
             "smaller gains, or an output activation that grows less than exp."
         )
     return LearningResult(_with_weights(layers, start), tuple(curve))
+
+
+def _unlikeliness(moved: np.ndarray, variance: float) -> tuple[float, np.ndarray]:
+    """Minus twice the logarithm of a normal density, and its gradient, by the logarithms of weights; the ridge is free.
+
+    With errors of spread J, the logarithm of the likelihood of n samples is -n / 2 log J: `variance` is times n, so that
+    both add up to log J and this.
+    """
+    apart = moved - moved[:-1].mean()
+    apart[-1] = 0.0
+    return float(apart @ apart) / variance, 2.0 * apart / variance
 
 
 def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[Layer]:
