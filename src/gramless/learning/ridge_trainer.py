@@ -89,8 +89,8 @@ def learn_by_leave_one_out(
 def _unlikeliness(moved: np.ndarray, variance: float) -> tuple[float, np.ndarray]:
     """Minus twice the logarithm of a normal density, and its gradient, by the logarithms of weights; the ridge is free.
 
-    With errors of spread J, the logarithm of the likelihood of n samples is -n / 2 log J: `variance` is times n, so that
-    both add up to log J and this.
+    The logarithm of the likelihood of n errors of spread J is -n / 2 log J: `variance` is times n, so that log J and
+    this add up.
     """
     apart = moved - moved[:-1].mean()
     apart[-1] = 0.0
