@@ -93,9 +93,9 @@ class KernelRidgePath:
         return residuals, np.maximum(1.0 / diagonal - alpha, 0.0) / np.square(self.roots)
 
     def solution(self, alphas: np.ndarray) -> RidgeSolution:
-        basis = self.roots[:, None] * self.vectors
+        basis = np.ascontiguousarray(self.roots[:, None] * self.vectors)
         shrinkage = 1.0 / (self.eigenvalues[:, None] + alphas)
-        return RidgeSolution((basis @ (shrinkage * self.rotated)).T, basis, shrinkage)
+        return RidgeSolution(np.ascontiguousarray((basis @ (shrinkage * self.rotated)).T), basis, shrinkage)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,8 @@ class MapRidgePath:
     def solution(self, alphas: np.ndarray) -> RidgeSolution:
         inverse = 1.0 / (self.eigenvalues[:, None] + alphas)
         shrinkage = self.eigenvalues[:, None] * inverse
-        return RidgeSolution((self.basis @ (inverse * self.rotated)).T, self.basis, shrinkage)
+        coefficients = np.ascontiguousarray((self.basis @ (inverse * self.rotated)).T)
+        return RidgeSolution(coefficients, np.ascontiguousarray(self.basis), shrinkage)
 
 
 def alpha_path(size: float, smallest: float) -> np.ndarray:
