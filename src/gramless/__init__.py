@@ -18,7 +18,14 @@ from gramless.version import __version__
 if TYPE_CHECKING:
     from gramless.blocks import in_blocks, write_partitions
     from gramless.deep_kernel import DeepKernel
-    from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+    from gramless.estimators import (
+        DeepKernelClassifier,
+        DeepKernelNetwork,
+        DeepKernelRegressor,
+        DeepMapClassifier,
+        DeepMapNetwork,
+        DeepMapRegressor,
+    )
     from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
     from gramless.metrics import relative_error, sampled_relative_error
     from gramless.storage import load, save
@@ -34,8 +41,10 @@ __all__ = [
     "DeepKernel",
     "DeepKernelClassifier",
     "DeepKernelNetwork",
+    "DeepKernelRegressor",
     "DeepMapClassifier",
     "DeepMapNetwork",
+    "DeepMapRegressor",
     "FileFormatError",
     "GramlessError",
     "LeaveOneOut",
@@ -63,8 +72,10 @@ _HOMES = {
     "DeepKernel": "deep_kernel",
     "DeepKernelClassifier": "estimators",
     "DeepKernelNetwork": "estimators",
+    "DeepKernelRegressor": "estimators",
     "DeepMapClassifier": "estimators",
     "DeepMapNetwork": "estimators",
+    "DeepMapRegressor": "estimators",
     "LeaveOneOut": "learning",
     "SemiSupervised": "learning",
     "Supervised": "learning",

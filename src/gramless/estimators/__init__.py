@@ -2,7 +2,16 @@
 
 from gramless.estimators.deep_kernel_classifier import DeepKernelClassifier
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
+from gramless.estimators.deep_kernel_regressor import DeepKernelRegressor
 from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.deep_map_regressor import DeepMapRegressor
 
-__all__ = ["DeepKernelClassifier", "DeepKernelNetwork", "DeepMapClassifier", "DeepMapNetwork"]
+__all__ = [
+    "DeepKernelClassifier",
+    "DeepKernelNetwork",
+    "DeepKernelRegressor",
+    "DeepMapClassifier",
+    "DeepMapNetwork",
+    "DeepMapRegressor",
+]

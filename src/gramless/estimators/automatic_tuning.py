@@ -46,12 +46,9 @@ def tune_automatically(
     Samples without a label take part where none is needed; `signs` are those of the `labelled` rows. A memory budget
     without room is said: by default it is a share of what is free, and another day there may be more.
     """
-    compiled = network.map_
-    if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
+    if not can_be_tuned(network, views):
         return AutomaticTuning()
-    if len(fresh_rows(views, compiled.landmarks, compiled.dtype)) < FEWEST_JUDGES:
-        return AutomaticTuning()
-    if errs_on_few(compiled.transform(samples_of(views, labelled)).cpu().numpy(), signs):
+    if errs_on_few(network.map_.transform(samples_of(views, labelled)).cpu().numpy(), signs):
         return AutomaticTuning()
     try:
         network.tune("landmarks", views, generator_from(network.random_state))
@@ -77,6 +74,24 @@ def errs_on_few(vectors: np.ndarray, signs: np.ndarray) -> bool:
         return False
     scores = of_all_classes(chosen_ridge(vectors, signs).scores)
     return bool((scores.argmax(1) != of_all_classes(signs).argmax(1)).mean() <= FEW_ERRORS)
+
+
+def can_be_tuned(network: DeepMapNetwork, views: Views) -> bool:
+    """Whether the kernels of a compiled map can be followed, and there are samples to judge by."""
+    compiled = network.map_
+    if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
+        return False
+    return len(fresh_rows(views, compiled.landmarks, compiled.dtype)) >= FEWEST_JUDGES
+
+
+def move_landmarks(network: DeepMapNetwork, views: Views) -> None:
+    """Move the landmarks of a compiled map without any target, where they can be moved."""
+    if can_be_tuned(network, views):
+        try:
+            network.tune("landmarks", views, generator_from(network.random_state))
+            network.set_params(tuning="landmarks")
+        except MemoryBudgetError as error:
+            warnings.warn(f"tuning='auto' does not move the landmarks: {error}", stacklevel=6)
 
 
 def ranking(scores: Tensor, signs: Tensor) -> float:

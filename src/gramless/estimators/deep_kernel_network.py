@@ -23,6 +23,8 @@ from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, remember_layout, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_kernel
+from gramless.estimators.number_learning import learn_from_numbers
+from gramless.estimators.numbers import Numbers
 from gramless.estimators.parameters import NETWORK_CONSTRAINTS, kernel_list, needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.kernels import make_kernel
@@ -156,11 +158,14 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         kernel = DeepKernel(inputs, self._initial_layers(inputs, generator), views.layout)
         self.learning_curve_ = None
         if settings is not None:
-            labels = as_labels(y)
-            check_consistent_length(views, labels)
-            mask = labelled_rows(labels, settings) if labelled is None else checked_mask(labelled, len(views))
-            mixture = isinstance(self.hidden, str) and isinstance(kernel.layers[0].activation, Exp)
-            kernel, result = learn_kernel(kernel, views, labels, mask, settings, generator, mixture=mixture)
+            targets = y if isinstance(y, Numbers) else as_labels(y)
+            check_consistent_length(views, targets)
+            if isinstance(targets, Numbers):
+                kernel, result = learn_from_numbers(kernel, views, targets, settings, generator)
+            else:
+                mask = labelled_rows(targets, settings) if labelled is None else checked_mask(labelled, len(views))
+                mixture = isinstance(self.hidden, str) and isinstance(kernel.layers[0].activation, Exp)
+                kernel, result = learn_kernel(kernel, views, targets, mask, settings, generator, mixture=mixture)
             self.learning_curve_ = result.curve
         measured = sample[:SCALE_SAMPLES]
         self.kernel_ = replace(kernel, scale=1.0 / spread(kernel.tensor(measured, measured)).item())
@@ -242,9 +247,16 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def _fitting_kernels(self, views: Views, view: str) -> tuple[str, ...]:
         """What kernels="auto" means for one view."""
         nonnegative = value_range(views, view, current_budget())[0] >= 0
-        if isinstance(make_activation(self.activation if self._hidden else self.output_activation), Exp):
+        if self.chooses_distances():
+            if views.layout[view] == 1:
+                return FITTING_KERNELS[:1]  # a row of one number has no angle
             return FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
         return PAPERS_KERNELS if nonnegative else PAPERS_KERNELS[:-1]
+
+    def chooses_distances(self) -> bool:
+        """Whether kernels="auto" means distances: their sums are kernels under exp."""
+        auto = isinstance(self.kernels, str) and self.kernels == "auto"
+        return auto and isinstance(make_activation(self.activation if self._hidden else self.output_activation), Exp)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -238,13 +238,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if isinstance(self.landmarks, str):
             rows = self._select(views, generator).numpy()
         else:
-            rows = np.asarray(self.landmarks)
-            if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
-                raise DataError(f"landmarks must be row numbers or Views, got {self.landmarks!r}.")
-            if rows.min() < 0 or rows.max() >= len(views):
-                raise DataError(
-                    f"landmark rows must lie in 0 ... {len(views) - 1}; {rows.min()} ... {rows.max()} came."
-                )
+            rows = landmark_rows(self.landmarks, len(views))
         return rows, views[rows]
 
     def _choose_number(self, wished: float, views: Views, generator: torch.Generator) -> None:
@@ -284,3 +278,13 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def landmark_rows(landmarks: Any, n_samples: int) -> np.ndarray:
+    """A caller's row numbers of landmarks."""
+    rows = np.asarray(landmarks)
+    if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
+        raise DataError(f"landmarks must be row numbers or Views, got {landmarks!r}.")
+    if rows.min() < 0 or rows.max() >= n_samples:
+        raise DataError(f"landmark rows must lie in 0 ... {n_samples - 1}, got {rows.min()} ... {rows.max()}.")
+    return rows

@@ -10,6 +10,7 @@ from typing import Any
 from gramless.blocks import Block, Blocks, Sample, draw
 from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
+from gramless.estimators.numbers import block_numbers
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.heads import LabelCounts
 from gramless.learning import Learning
@@ -40,6 +41,13 @@ def first_look(blocks: Blocks, size: int, seed: int, learning: Learning | None) 
     return FirstLook(look.sample.sorted(), look.labels, look.negative)
 
 
+def look_at_numbers(blocks: Blocks, size: int, seed: int) -> FirstLook:
+    """The same where targets are numbers: a plain sample, and no counts of labels."""
+    drawing = draw(size, seed, blocks.n_samples)
+    look = blocks.total(partial(_look, drawing=drawing, learning=None, numbers=True), "looking at all samples")
+    return FirstLook(look.sample.sorted(), None, look.negative)
+
+
 def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
     """Whether all samples, not only those of the sample, are what the elementary kernels are defined for."""
     for entry in kernel.inputs:
@@ -51,8 +59,12 @@ def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
                 raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
 
 
-def _look(block: Block, *, drawing: Callable[[Block], Sample], learning: Learning | None) -> FirstLook:
-    known = None if block.labels is None else block.labels[labelled_rows(block.labels, learning)]
+def _look(
+    block: Block, *, drawing: Callable[[Block], Sample], learning: Learning | None, numbers: bool = False
+) -> FirstLook:
+    if numbers:
+        block_numbers(block)
+    known = None if block.labels is None or numbers else block.labels[labelled_rows(block.labels, learning)]
     labels = None if known is None else LabelCounts.of(known)
     found = {name: _first_negative(block, name) for name in block.views.names}
     return FirstLook(drawing(block), labels, {name: place for name, place in found.items() if place is not None})

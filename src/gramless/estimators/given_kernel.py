@@ -23,6 +23,7 @@ def fitted_kernel(kernel: Any, views: Views, y: Any, random_state: Any) -> DeepK
     """The kernel itself, or that of the network: of a clone that is fitted here, or of a frozen one as it is.
 
     kernel : None is a DeepKernelNetwork as it comes
+    y : labels, or Numbers
     random_state : of a network that is fitted here and has none of its own
     """
     if isinstance(kernel, DeepKernel):

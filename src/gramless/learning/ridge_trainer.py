@@ -45,20 +45,47 @@ class Descent:
     curve: tuple[CurvePoint, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Likely:
+    """Logarithms of weights are expected around those of `origin`, normally with this deviation, but for a factor."""
+
+    origin: np.ndarray
+    deviation: float
+
+    def unlikeliness(self, logarithms: np.ndarray, n_samples: int) -> tuple[float, np.ndarray]:
+        """Minus twice the logarithm of the density, and its gradient.
+
+        The logarithm of the likelihood of n errors of spread J is -n / 2 log J: over n, log J and this add up.
+        """
+        moved = logarithms - self.origin
+        apart, variance = moved - moved.mean(), self.deviation**2 * n_samples
+        return float(apart @ apart) / variance, 2.0 * apart / variance
+
+
 def learn_by_leave_one_out(
-    layers: Sequence[Layer], elementary: ElementaryValues, targets: Tensor, settings: LeaveOneOut
+    layers: Sequence[Layer],
+    elementary: ElementaryValues,
+    targets: Tensor,
+    settings: LeaveOneOut,
+    *,
+    spread_of_shares: float = np.inf,
 ) -> LearningResult:
     """Descend on the leave-one-out error over weights and ridge; the kernel is measured by its mean diagonal.
 
     An evaluation: n^2 / 2 passes forward and back through the layers, and 3 n^3 operations in float64. `targets`
     (n, n_targets) have mean zero.
+
+    spread_of_shares : the standard deviation that is expected of the logarithms of weights around those of the start,
+        but for a factor in common. The error of few noisy samples would be lowered by weights that fit their noise.
     """
+    likely = Likely(np.concatenate([_logarithms(layer) for layer in started(layers, elementary)]), spread_of_shares)
     first = elementary.first_tile()
     stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
     found = Descent(tuple(started(layers, elementary)), FIRST_RIDGE, ())
     with ProgressBar("learning the deep kernel", settings.max_evaluations * len(stages)) as progress:
         for samples in stages:
-            found = descend(found.layers, samples, targets, found.ridge, settings.max_evaluations, progress)
+            n_steps, ridge = settings.max_evaluations, found.ridge
+            found = descend(found.layers, samples, targets, ridge, n_steps, progress, likely=likely)
     return LearningResult(found.layers, found.curve)
 
 
@@ -71,8 +98,12 @@ def descend(
     progress: ProgressBar,
     *,
     tied: bool = False,
+    likely: Likely | None = None,
 ) -> Descent:
-    """From the weights of these layers down the logarithm of the error, all of them free or `tied` to one gain."""
+    """From the weights of these layers down the logarithm of the error, all of them free or `tied` to one gain.
+
+    likely : what weights are expected to be, which counts the less the more samples there are
+    """
     logarithms = np.concatenate([_logarithms(layer) for layer in layers])
     curve: list[CurvePoint] = []
 
@@ -91,7 +122,11 @@ def descend(
             return float(np.log(max(worst, TINY))) + FAR_WORSE, np.zeros_like(gradient)
         curve.append(CurvePoint(len(curve), value, None))
         value = max(value, TINY)  # 0 where labels are all alike
-        return float(np.log(value)), gradient / value  # so that tolerances do not depend on the targets' size
+        value, gradient = float(np.log(value)), gradient / value  # tolerances do not depend on the targets' size
+        if likely is not None:
+            unlikely, slope = likely.unlikeliness(weights(parameters), elementary.n_samples)
+            value, gradient = value + unlikely, gradient + np.append(slope, 0.0)
+        return value, gradient
 
     low, high = np.log(SMALLEST), np.log(LARGEST)
     of_weights = [(low - logarithms.min(), high - logarithms.max())] if tied else [(low, high)] * len(logarithms)

@@ -13,8 +13,16 @@ from sklearn.frozen import FrozenEstimator
 
 from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
-from gramless.estimators import DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork
+from gramless.estimators import (
+    DeepKernelClassifier,
+    DeepKernelNetwork,
+    DeepKernelRegressor,
+    DeepMapClassifier,
+    DeepMapNetwork,
+    DeepMapRegressor,
+)
 from gramless.estimators.fitted import FittedOnViews, fitted_attributes
+from gramless.estimators.numbers import TargetScale
 from gramless.heads import (
     Calibration,
     FitSummary,
@@ -30,6 +38,7 @@ from gramless.heads import (
     TopK,
 )
 from gramless.heads.operating_points import OperatingPoint
+from gramless.heads.ridge_path import RidgeSolution, Uncertainty
 from gramless.kernels import KERNELS
 from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
 from gramless.maps import CollapsedMap, LayeredMap, sublayers
@@ -40,7 +49,11 @@ from gramless.support.checks import conforms
 
 ESTIMATORS: dict[str, type] = {
     cls.__name__: cls
-    for cls in (DeepKernelClassifier, DeepKernelNetwork, DeepMapClassifier, DeepMapNetwork, FrozenEstimator)
+    for cls in (
+        *(DeepKernelClassifier, DeepKernelNetwork, DeepKernelRegressor),
+        *(DeepMapClassifier, DeepMapNetwork, DeepMapRegressor),
+        FrozenEstimator,
+    )
 }
 
 VALUES: dict[str, type] = {cls.__name__: cls for cls in KERNELS} | {
@@ -57,6 +70,7 @@ VALUES: dict[str, type] = {cls.__name__: cls for cls in KERNELS} | {
         *(Head, Labels, FitSummary, OnlineHead, Calibration, Temperature, TopGains, TopK, Threshold),
         *(SettingsPoint, SquaredHinge, LeastSquares),
         *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),
+        *(RidgeSolution, TargetScale, Uncertainty),
         OperatingPoint,
     )
 }

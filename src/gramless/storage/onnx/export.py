@@ -18,10 +18,11 @@ def export_onnx(model: Any, path: str | os.PathLike, *, rows_at_once: int = ROWS
 
     Parameters
     ----------
-    model : DeepMapNetwork, DeepMapClassifier or Annotator
+    model : DeepMapNetwork, DeepMapClassifier, DeepMapRegressor or Annotator
         A network gives `vectors` (n, n_components). A classifier gives `scores`, as decision_function does,
         `probabilities`, as predict_proba does, and what predict answers: `classes` (n,), or `labels` (n, n_labels).
-        An annotator is exported as its classifier, on the features of pictures.
+        A regressor gives `predictions` (n, n_targets), and with kernels of distances, whose values k(x, x) are known,
+        `std`. An annotator is exported as its classifier, on the features of pictures.
     path
         The file is written whole or not at all; the same model gives the same bytes.
     rows_at_once : int

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramless.errors import GramlessError
-from gramless.estimators import DeepMapClassifier, DeepMapNetwork
+from gramless.estimators import DeepMapClassifier, DeepMapNetwork, DeepMapRegressor
 from gramless.heads import Calibration, Temperature, TopGains
 from gramless.storage.onnx.graph import Constants, Graph, signature
 from gramless.storage.onnx.heads import (
@@ -21,26 +21,29 @@ from gramless.storage.onnx.heads import (
 )
 from gramless.storage.onnx.layers import Rows
 from gramless.storage.onnx.maps import add_map, dtype_of
+from gramless.storage.onnx.ridge import add_deviations, add_means, constant_diagonal
 from gramless.storage.onnx.row_blocks import in_row_blocks
 from gramless.version import __version__
 from gramless.views import Layout
 
-OUTPUTS = ("vectors", "scores", "probabilities", "classes", "labels")
+OUTPUTS = ("vectors", "scores", "probabilities", "classes", "labels", "predictions", "std")
 
 
 def model_bytes(model: Any, rows_at_once: int) -> bytes:
-    """The file of a DeepMapNetwork, a DeepMapClassifier, or what has one as its `classifier` and `keywords` for it."""
+    """The file of a map, of a classifier or regressor on one, or of what has a `classifier` and `keywords` for it."""
     classifier = getattr(model, "classifier", model)
-    if not isinstance(classifier, (DeepMapNetwork, DeepMapClassifier)):
+    if not isinstance(classifier, (DeepMapNetwork, DeepMapClassifier, DeepMapRegressor)):
         raise GramlessError(
             f"a {type(model).__name__} cannot be exported: what runs elsewhere is an explicit map. Compile the network "
-            "with DeepMapNetwork, or use DeepMapClassifier."
+            "with DeepMapNetwork, or use DeepMapClassifier or DeepMapRegressor."
         )
     check_is_fitted(classifier)
     network = classifier if isinstance(classifier, DeepMapNetwork) else classifier.map_network_
     exporter = Exporter(network, rows_at_once)
     if isinstance(classifier, DeepMapClassifier):
         exporter.add_classifier(classifier)
+    elif isinstance(classifier, DeepMapRegressor):
+        exporter.add_regressor(classifier)
     else:
         exporter.add_vectors()
     metadata = {"kind": type(model).__name__}
@@ -87,6 +90,21 @@ class Exporter:
         probabilities = add_class_probabilities(graph, classifier.calibration_, margins, n_labels)
         self._put_out("probabilities", probabilities, np.float32, [len(labels.classes)])
         self._put_out("classes", add_classes(graph, labels, margins), portable_classes(labels.classes).dtype, [])
+
+    def add_regressor(self, regressor: DeepMapRegressor) -> None:
+        """Deviations only where k(x, x) is the same for every x: others would need every kernel a second time."""
+        ridge, targets = regressor.ridge_, regressor.targets_
+        diagonal = constant_diagonal(regressor.map_network_.kernel_)
+        graph = self._graph.in_type(np.float64)
+        if diagonal is None:
+            answers = self._add_map(ridge.coefficients.T, targets.n_targets)
+            means = add_means(graph, targets, graph.cast(answers, np.float64))
+        else:
+            vectors = graph.cast(self._add_map(None, self._map.n_components), np.float64)
+            means = add_means(graph, targets, graph.node("MatMul", vectors, ridge.coefficients.T))
+            deviations = add_deviations(graph, ridge, regressor.uncertainty_, targets, diagonal, vectors)
+            self._put_out("std", deviations, np.float32, [targets.n_targets])
+        self._put_out("predictions", means, np.float32, [targets.n_targets])
 
     def _add_labels(self, graph: Graph, classifier: DeepMapClassifier, margins: str, n_labels: int) -> None:
         assert isinstance(classifier.calibration_, Calibration)

@@ -1,0 +1,112 @@
+"""DeepKernelRegressor: a deep kernel network with ridge regression on the Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gramless.blocks import Blocks
+from gramless.deep_kernel import DeepKernel
+from gramless.estimators.distinct import DistinctSamples
+from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.numbers import Numbers
+from gramless.estimators.regressor import RIDGE, ViewsRegressor
+from gramless.heads.ridge_path import KernelRidgePath
+from gramless.support.budget import require
+from gramless.support.checks import INPUT, Constraints
+from gramless.support.config import current_budget
+from gramless.views import Views, check_layout
+
+MATRICES = 5  # n x n in float64 at once: the kernel, its eigenvectors, and what LAPACK takes
+
+
+class DeepKernelRegressor(ViewsRegressor):
+    """A deep kernel network and ridge regression on its Gram matrix: a Gaussian process with a learned kernel.
+
+    Exact, and cubic in the number of samples; DeepMapRegressor is linear.
+
+    Parameters
+    ----------
+    kernel : DeepKernelNetwork, DeepKernel, FrozenEstimator or None
+        A network, which is cloned and fitted here by the leave-one-out error of ridge regression; a kernel, or a frozen
+        network, that is used as it is; None is a DeepKernelNetwork as it comes.
+    alpha : "auto" or float
+        Strength of the ridge, added to the diagonal of the Gram matrix, for targets that are standardised. "auto" takes
+        the one with the least leave-one-out error, for each target.
+    views : mapping of names to columns, or None
+        As in DeepKernelNetwork. One array of at most 32 columns, without `views` and with kernels="auto", is cut into
+        its columns, so that every feature gets a width of its own.
+    random_state
+        As in DeepKernelNetwork; a network without one of its own is seeded from this one.
+
+    Attributes
+    ----------
+    kernel_ : DeepKernel
+    support_ : Views
+        The training samples, each once.
+    alpha_ : array (n_targets,)
+    alpha_curve_ : array (n_alphas, 1 + n_targets)
+        Strengths, and the mean squared leave-one-out error of every (standardised) target.
+    ridge_, uncertainty_, targets_
+        The solution, what is not known of new numbers, and the scale of the targets.
+    """
+
+    kernel_: DeepKernel
+    support_: Views
+
+    _parameter_constraints: ClassVar[Constraints] = KERNEL | RIDGE | INPUT
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: float | str = "auto",
+        views: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.views = views
+        self.random_state = random_state
+
+    def _fit(self, samples: DistinctSamples, given: Views) -> None:
+        n = len(samples.views)
+        require(
+            MATRICES * 8 * n**2,
+            current_budget(),
+            what=f"ridge regression on the {n:,} x {n:,} kernel matrix",
+            remedy="Use DeepMapRegressor, whose cost is linear, or raise memory_budget.",
+        )
+        standard = self.targets_.standard(samples.targets)
+        self.kernel_ = fitted_kernel(self.kernel, samples.views, Numbers(standard), self.random_state)
+        known = samples.views.match(self.kernel_.layout)
+        self.support_ = known.dense(known.dtype)
+        gram = self.kernel_.tensor(known, known).double().cpu().numpy()
+        path = KernelRidgePath.of(gram, standard, samples.weights)
+        self._settle(path, samples.weights, gram.diagonal(), np.zeros(n), known.dtype)
+
+    def _fit_blocks(self, blocks: Blocks) -> None:
+        raise ValueError(
+            "a kernel machine needs the kernel matrix of all samples, and data in blocks is larger than that. Use "
+            "DeepMapRegressor, whose cost is linear."
+        )
+
+    def check_fitted(self) -> None:
+        super().check_fitted()
+        check_layout(self.layout_, self.kernel_.layout)
+        self.kernel_.check_samples(self.support_)
+
+    @property
+    def _n_features(self) -> int:
+        return len(self.support_)
+
+    def _known_sample(self) -> Views:
+        return self.support_[:1]
+
+    def _features(self, views: Views) -> np.ndarray:
+        return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()
+
+    def _diagonal(self, views: Views) -> np.ndarray:
+        return self.kernel_.diagonal_tensor(views.match(self.kernel_.layout)).double().cpu().numpy()

@@ -1,0 +1,49 @@
+"""From views and numbers to learned layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from gramless.deep_kernel import DeepKernel
+from gramless.estimators.network_learning import MATRICES
+from gramless.estimators.numbers import Numbers
+from gramless.learning import ElementaryValues, Learning, LearningResult, LeaveOneOut, learn_by_leave_one_out
+from gramless.network import Layer
+from gramless.support.config import current_budget
+from gramless.views import Views
+
+SPREAD_OF_SHARES = 0.5  # chosen on problems that no benchmark has
+IDLE = 1e-5  # learning bounds weights by 1e-6
+
+
+def learn_from_numbers(
+    kernel: DeepKernel, views: Views, numbers: Numbers, settings: Learning, generator: torch.Generator
+) -> tuple[DeepKernel, LearningResult]:
+    """Learn the weights of an initialised network from samples and targets that are numbers, all of one scale.
+
+    Of a network of one layer only kernels without a weight are left out, not those whose part is small: the width of a
+    feature that has a linear effect is many times its spread.
+    """
+    if not isinstance(settings, LeaveOneOut):
+        raise ValueError(
+            f"learning={type(settings).__name__}(...) goes through the dual of SVMs, which takes labels: for numbers "
+            "use learning='leave-one-out', or None to keep the weights as they are initialised."
+        )
+    budget = current_budget()
+    n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
+    drawn = torch.randperm(len(views), generator=generator).numpy()[: min(settings.max_samples, max(2, n_affordable))]
+    elementary = ElementaryValues(kernel, views[drawn], None, budget)
+    targets = torch.from_numpy(numbers.values[drawn]).to(elementary.device, torch.float64)
+    result = learn_by_leave_one_out(
+        kernel.layers, elementary, targets - targets.mean(0), settings, spread_of_shares=SPREAD_OF_SHARES
+    )
+    if len(result.layers) > 1:
+        return replace(kernel, layers=result.layers), result
+    (layer,) = result.layers
+    used = np.flatnonzero(layer.weights[0].numpy() > IDLE)
+    used = used if len(used) else np.arange(layer.n_inputs)
+    inputs = tuple(kernel.inputs[q] for q in used)
+    return replace(kernel, inputs=inputs, layers=(Layer(layer.weights[:, used], layer.activation),)), result

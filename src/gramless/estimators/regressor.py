@@ -1,0 +1,182 @@
+"""What the two regressors share: numbers in, features of their own, ridge regression, means and deviations out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import torch
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from gramless.blocks import Blocks
+from gramless.errors import DataError
+from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
+from gramless.estimators.distinct import DistinctSamples, distinct_samples
+from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.given_kernel import describe, network_to_fit
+from gramless.estimators.in_one_step import fitted_in_one_step
+from gramless.estimators.inputs import views_to_fit, views_to_use
+from gramless.estimators.numbers import TargetScale, as_numbers
+from gramless.estimators.parameters import PENALTY
+from gramless.heads.ridge_path import (
+    RidgePath,
+    RidgeSolution,
+    Uncertainty,
+    alpha_path,
+    best_alphas,
+    learn_uncertainty,
+    leave_one_out_curve,
+)
+from gramless.support.budget import row_blocks
+from gramless.support.checks import Constraints, StrOptions, check_array
+from gramless.support.config import current_budget
+from gramless.views import Views, is_multiview
+
+MOST_COLUMNS = 32  # of one array whose features each get a width of their own: n^2 numbers each while they are learned
+SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the mean diagonal: below, kernels are rounding
+
+RIDGE: Constraints = {"alpha": [PENALTY, StrOptions({"auto"})]}
+"""Of every estimator with a ridge regression of its own."""
+
+
+class ViewsRegressor(FittedOnViews, RegressorMixin, BaseEstimator):
+    """Ridge regression on Views, of one number per sample (n,) or several (n, n_targets).
+
+    A subclass learns what turns samples into features, and the paths of ridge regressions on them.
+    """
+
+    targets_: TargetScale
+    ridge_: RidgeSolution
+    uncertainty_: Uncertainty
+    alpha_: np.ndarray
+    alpha_curve_: np.ndarray
+
+    @abstractmethod
+    def _fit(self, samples: DistinctSamples, given: Views) -> None:
+        """Learn from samples that differ; `given` are those that came, in their order. Ends in `_settle`."""
+
+    @abstractmethod
+    def _fit_blocks(self, blocks: Blocks) -> None:
+        """Learn from samples in blocks that bring their targets along."""
+
+    @abstractmethod
+    def _features(self, views: Views) -> np.ndarray:
+        """What the ridge takes: (n, n_features)."""
+
+    @abstractmethod
+    def _diagonal(self, views: Views) -> np.ndarray:
+        """k(x, x) of every sample: (n,)."""
+
+    @property
+    @abstractmethod
+    def _n_features(self) -> int:
+        """How many features `_features` gives."""
+
+    @abstractmethod
+    def _known_sample(self) -> Views:
+        """A sample that was learned from."""
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples and their numbers, in memory or in blocks; these may bring their numbers along.
+
+        sample_weight : (n,), not negative: a weight of 2 is that of two equal samples, of 0 that of none. Weights count
+            in the ridge regression, in the choice of its strength and in what is not known. The network and its
+            landmarks are learned from all samples with a weight alike.
+        """
+        with fitted_in_one_step(self) as fresh:
+            fresh._fit_anything(X, y, sample_weight)
+        return self
+
+    def _fit_anything(self, X: Any, y: Any, sample_weight: Any) -> None:
+        blocks = blocks_to_fit(self, X, y)
+        if y is None and not (blocks and blocks.has_labels):
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if blocks is not None:
+            if sample_weight is not None:
+                raise ValueError("with data in blocks there are no sample weights: leave sample_weight=None.")
+            self._fit_blocks(blocks)
+            return
+        views = self._by_columns(X, views_to_fit(self, X))
+        y = as_numbers(y)
+        check_consistent_length(views, y)
+        weights = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
+        samples = distinct_samples(views, y, weights)
+        self.targets_ = TargetScale.of(samples.targets, samples.weights)
+        self._fit(samples, views)
+
+    def _by_columns(self, X: Any, views: Views) -> Views:
+        """One array of few columns, every column a view of its own where the kernel network is free to choose."""
+        network, (name, *others) = network_to_fit(self.kernel), views.names
+        free = network is not None and network.chooses_distances()
+        one_array = self.views is None and not others and not is_multiview(X) and not sparse.issparse(X)
+        if not (free and one_array and 1 < views.layout[name] <= MOST_COLUMNS):
+            return views
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(views.layout[name])])
+        cut = Views(views[name], {str(column): [i] for i, column in enumerate(names)})
+        self.layout_ = cut.layout
+        return cut
+
+    def _settle(
+        self, path: RidgePath, weights: np.ndarray, diagonal: np.ndarray, hidden: np.ndarray, dtype: torch.dtype
+    ) -> None:
+        """Choose the strength of every target, solve, and learn what is not known.
+
+        weights, diagonal, hidden : (n,) of the samples that the path leaves out: k(x, x), and what of it the features
+            do not show
+        dtype : the type that kernel values were computed in
+        """
+        alphas = alpha_path(float(diagonal.mean()), SMALLEST_ALPHA[dtype])
+        alphas = alphas if self.alpha == "auto" else np.array([float(self.alpha)])
+        curve = leave_one_out_curve(path, alphas, weights)
+        self.alpha_ = best_alphas(alphas, curve)
+        self.alpha_curve_ = np.column_stack([alphas, curve])
+        self.ridge_ = path.solution(self.alpha_)
+        residuals, variances = np.empty((2, len(hidden), path.n_targets))
+        for alpha in np.unique(self.alpha_).tolist():
+            missed, unknown = path.left_out(alpha)
+            columns = np.flatnonzero(self.alpha_ == alpha)
+            residuals[:, columns] = missed[:, columns]
+            variances[:, columns] = (unknown + hidden)[:, None]
+        self.uncertainty_ = learn_uncertainty(residuals, variances, weights)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The number of every sample, (n,) or (n, n_targets), as y had it; of data in blocks when it is asked for.
+
+        return_std : also standard deviations, of the same shape: of a number, noise included, not of its mean. Nine
+            tenths of new numbers are to lie within 1.645 of them.
+        """
+        check_is_fitted(self)
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            means = answered(self, "predict", blocks, self._known_sample())
+            return (means, answered(self, "_deviations", blocks, self._known_sample())) if return_std else means
+        views = views_to_use(self, X)
+        means = self.targets_.means(np.concatenate([self.ridge_.means(self._features(b)) for b in self._pieces(views)]))
+        return (means, self._deviations(views)) if return_std else means
+
+    def _deviations(self, views: Views) -> np.ndarray:
+        found = [self.ridge_.variances(self._features(b), self._diagonal(b)) for b in self._pieces(views)]
+        return self.targets_.deviations(self.uncertainty_.deviations(np.concatenate(found)))
+
+    def _pieces(self, views: Views) -> list[Views]:
+        return [views[rows] for rows in row_blocks(len(views), 4 * 8.0 * self._n_features, current_budget())]
+
+    def check_fitted(self) -> None:
+        super().check_fitted()
+        n_targets = self.targets_.n_targets
+        check_array("the coefficients of a ridge", self.ridge_.coefficients, (n_targets, self._n_features))
+        check_array("the noise of an uncertainty", self.uncertainty_.noise, (n_targets,))
+        check_array("the strengths of ridges", self.alpha_, (n_targets,), least=0.0)
+        check_array("the errors by strength", self.alpha_curve_, (None, 1 + n_targets), least=0.0)
+        if not len(self.alpha_curve_):
+            raise DataError("a regressor was chosen from at least one strength.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = describe(super().__sklearn_tags__(), self.kernel)
+        tags.target_tags.multi_output = True
+        return tags
