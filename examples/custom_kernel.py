@@ -13,7 +13,8 @@ def shared_words(x: Rows, z: Rows) -> Rows:
     """How many words two texts share, of all that either has (Jaccard); positive semi-definite."""
     has_x, has_z = (x > 0).astype(np.float32), (z > 0).astype(np.float32)
     both = has_x @ has_z.T
-    return both / np.maximum(has_x.sum(1)[:, None] + has_z.sum(1) - both, 1)
+    shared: Rows = both / np.maximum(has_x.sum(1)[:, None] + has_z.sum(1) - both, 1)
+    return shared
 
 
 rng = np.random.default_rng(0)

@@ -44,7 +44,7 @@ def check_installation(wheel: Path, folder: Path) -> None:
     """A fresh environment with the wheel and what it needs, without extras, shows its help and fits a model."""
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel)
+    run(python, "-m", "pip", "install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt", wheel)
     for arguments in (("-m", "gramless.cli", "--help"), ("-c", FIT)):
         run(python, *arguments, cwd=folder)
     print("a bare installation shows its help and fits a model")
