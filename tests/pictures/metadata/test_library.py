@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from PIL import Image, ImageOps
+from PIL import Image, ImageEnhance, ImageOps
 
 from gramless.pictures.datasets import read_annotated
 from gramless.pictures.scenes import write_scenes
@@ -28,7 +28,9 @@ def library(tmp_path_factory):
         row = i % N_DRAWN
         words = [word for word, has in zip(drawn.keywords, drawn.labels[row], strict=True) if has]
         with Image.open(drawn.paths[row]) as scene:
-            light = scene.resize((96, 64)).point(lambda value, i=i: min(255, round(value * (0.8 + 0.1 * (i // N_DRAWN)))))
+            light = scene.resize((96, 64)).point(
+                lambda value, i=i: min(255, round(value * (0.8 + 0.1 * (i // N_DRAWN))))
+            )
             picture = ImageOps.mirror(light) if i % 2 else light
         path = folder / "photos" / f"{i // 100}" / f"photo-{i:03d}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +66,21 @@ def dump(folder):
     """What exiftool says of every file, but for what the file system says of it."""
     if shutil.which("exiftool") is None:
         pytest.skip("there is no exiftool here")
-    arguments = ["exiftool", "-j", "-G1", "-struct", "-a", "-u", "--System:all", "-q", "-r", "-ext", "jpg", "-ext", "xmp"]
+    arguments = [
+        "exiftool",
+        "-j",
+        "-G1",
+        "-struct",
+        "-a",
+        "-u",
+        "--System:all",
+        "-q",
+        "-r",
+        "-ext",
+        "jpg",
+        "-ext",
+        "xmp",
+    ]
     found = subprocess.run([*arguments, str(folder)], capture_output=True, check=True).stdout
     return sorted(json.loads(found), key=lambda entry: entry["SourceFile"])
 
@@ -112,7 +128,9 @@ def test_written_and_undone_not_a_byte_is_left(library, model):
     for name in changed:
         if name.endswith(".jpg"):
             assert photos.scan_of((library / name).read_bytes()) == photos.scan_of(before[name])
-            now, then = (np.asarray(Image.open(io.BytesIO(data))) for data in ((library / name).read_bytes(), before[name]))
+            now, then = (
+                np.asarray(Image.open(io.BytesIO(data))) for data in ((library / name).read_bytes(), before[name])
+            )
             np.testing.assert_array_equal(now, then)
     again = read_annotated(library, None)
     assert again.keywords == owners.keywords
