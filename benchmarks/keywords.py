@@ -1,12 +1,11 @@
 """Claim: as many keywords as a picture deserves, with probabilities that mean what they say.
 
-Features of one network (EfficientNet-Lite0) of scenes drawn by the package and, with --features, of COREL5k's
-official split. Ours is what `gramless annotate fit --views learned` learns; beside it scikit-learn's
-LogisticRegression on the same standardised features, one per keyword, with C and thresholds by cross-validation on
-the training pictures. Both answer in three ways: with the highest expected F1 of a picture, above a threshold per
-keyword that had the best out-of-fold F1, and with five keywords (ours by gains, the other by probability). All
-figures on held-out pictures; on scenes a seed is another split, on COREL5k another fit. --folder keeps scenes and
-features for the next time.
+Features of one network (EfficientNet-Lite0) of scenes drawn by the package and, with --features, of COREL5k's official
+split. Ours is what `gramless annotate fit --views learned` learns; beside it scikit-learn's LogisticRegression on the
+same standardised features, one per keyword, with C and thresholds by cross-validation on the training pictures. Both
+answer in three ways: with the highest expected F1 of a picture, above a threshold per keyword that had the best
+out-of-fold F1, and with five keywords (ours by gains, the other by probability). All figures on held-out pictures; on
+scenes a seed is another split, on COREL5k another fit. --folder keeps scenes and features for the next time.
 """
 
 from __future__ import annotations
