@@ -132,5 +132,5 @@ def _write_metadata(annotations: Sequence[Annotation], model: str, embed: bool, 
 
 def _save_gallery(gallery: Path, annotations: Sequence[Annotation]) -> None:
     with writing(gallery):
-        save_gallery(gallery, annotations, "Keywords for pictures", {"pictures": f"{len(annotations):,}"})
+        save_gallery(gallery, annotations, "Keywords for pictures", {})
     typer.echo(f"gallery: {gallery}", err=True)

@@ -65,42 +65,41 @@ def test_a_keyword_with_one_example_is_learned_and_one_whose_only_picture_is_unr
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_computed(scenes, keywords, labels):
     stages = []
-    with pytest.raises(DataError, match=rf"^{len(labels)} usable .*cat.*at least two keywords.*Add pictures"):
+    with pytest.raises(
+        DataError, match=rf"^{len(labels)} usable .*cat.*at least 10 pictures, at least two keywords.*Add pictures"
+    ):
         fit_annotator(few(scenes, keywords, *labels), VIEWS, tell=stages.append)
     assert stages == []
 
 
 def test_or_once_the_unreadable_ones_are_known(scenes):
-    labels = np.zeros((3, 2), dtype=np.int8)
+    labels = np.zeros((10, 2), dtype=np.int8)
     labels[:, 0] = labels[2, 1] = 1
-    last = replace(scenes.train[-3:], keywords=("cat", "dog"), labels=labels)
-    with pytest.raises(DataError, match=r"^2 usable pictures"):
+    last = replace(scenes.train[-10:], keywords=("cat", "dog"), labels=labels)
+    with pytest.raises(DataError, match=r"^9 usable pictures .*at least 10 pictures"):
         fit_annotator(last, VIEWS)
 
 
 def test_nothing_readable(scenes, tmp_path):
-    nowhere = few(scenes, ("cat", "dog"), [1, 0], [0, 1])
-    nowhere = replace(nowhere, paths=(tmp_path / "a.jpg", tmp_path / "b.jpg"))
-    with pytest.raises(DataError, match=r"none of the 2 pictures can be read\. The first one is not there\."):
+    nowhere = few(scenes, ("cat", "dog"), *5 * [[1, 0], [0, 1]])
+    nowhere = replace(nowhere, paths=tuple(tmp_path / f"{i}.jpg" for i in range(10)))
+    with pytest.raises(DataError, match=r"none of the 10 pictures can be read\. The first one is not there\."):
         fit_annotator(nowhere, VIEWS)
 
 
 @pytest.mark.parametrize(
     "labels",
-    [
-        [[1, 0], [0, 1]],
-        [[1, 0], [0, 1], [0, 1]],
-        [[1, 0], [0, 1], [1, 0], [0, 1], [1, 1]],
-        [[1, 0], [0, 0], [1, 0], [1, 0], [1, 0]],
-    ],
-    ids=["two pictures", "three", "five", "a keyword that nobody has"],
+    [5 * [[1, 0], [0, 1]], [[1, 0], *9 * [[0, 1]]], [[0, 0], *9 * [[1, 0]]]],
+    ids=["half and half", "one of them", "a keyword that nobody has"],
 )
-def test_few_pictures_are_enough_for_a_model(scenes, labels, tmp_path):
+def test_ten_pictures_are_enough_for_a_model_and_nine_are_not(scenes, labels, tmp_path):
     pictures = few(scenes, ("cat", "dog"), *labels)
     annotator = fit_annotator(pictures, VIEWS, cache=scenes.cache(tmp_path)).annotator
     for annotation in annotator.annotate(pictures.paths, pictures.names, top=2).annotations:
         assert set(annotation.keywords) == {"cat", "dog"} if np.array(labels)[:, 1].any() else {"cat"}
         assert all(0.0 <= suggestion.score <= 1.0 for suggestion in annotation.suggestions)
+    with pytest.raises(DataError, match=r"^9 usable pictures .*at least 10 pictures"):
+        fit_annotator(pictures[:9], VIEWS)
 
 
 def test_stages_are_told(scenes, tmp_path):

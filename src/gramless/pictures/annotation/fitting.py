@@ -18,6 +18,7 @@ from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
 C = 1.0  # chosen on validation pictures of COREL5k
+FEWEST = 10  # pictures; what fewer of them teach is chance
 N_LANDMARKS = 500  # where they move, they do as well as 2,000 that do not, at a quarter of the cost
 N_KEYWORDS = 5  # per picture, the field's custom
 THUMBNAIL_SIDE = 160
@@ -68,10 +69,11 @@ def check_learnable(pictures: AnnotatedPictures) -> None:
     """Refuse what no classifier can be learned from."""
     counts = pictures.labels.sum(0)
     told_apart = (counts > 0) & (counts < len(pictures))
-    if len(pictures.keywords) < 2 or not told_apart.any():
+    if len(pictures) < FEWEST or len(pictures.keywords) < 2 or not told_apart.any():
         raise DataError(
             f"{len(pictures)} usable pictures with the keywords {', '.join(pictures.keywords[:5]) or 'none'} came: "
-            "there must be at least two keywords, and one that some pictures have and others have not. Add pictures."
+            f"there must be at least {FEWEST} pictures, at least two keywords, and one keyword that some pictures have "
+            "and others have not. Add pictures."
         )
 
 
