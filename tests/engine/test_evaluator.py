@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
 from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
-from gramless.engine.forms import fine_enough
+from gramless.engine.forms import fine_enough, forms_of
 from gramless.engine.precision import _warn_once, products_on_gpu
 from gramless.engine.samples import sample_block
 from gramless.errors import DataError
@@ -162,7 +162,7 @@ def test_distances_are_fused_where_float32_is_fine_enough(rng, scaling, root, da
     layers = (Layer([[0.7]], make_activation("exp")),)
     fused, exact = both((ViewKernel("a", kernel),), layers, X, Z)
     samples = [sample_block(torch.from_numpy(part), torch.zeros(37)) for part in (x, z)]
-    given_way = fine_enough(kernel, *samples).statistic.kernel is not None
+    given_way = fine_enough(forms_of(kernel), *samples).statistic.kernel is not None
     if scaling != "rows" and root == 1:  # elsewhere samples that lie far out are drawn near
         assert given_way == (data in FAR_OUT)
     elif data == "plain":

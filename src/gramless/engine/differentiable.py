@@ -28,7 +28,7 @@ Blocks = Mapping[str, SampleBlock]
 
 def is_movable(kernel: Kernel) -> bool:
     """Whether the kernel has a formula, and so a slope: the user's own functions and precomputed kernels have none."""
-    return _form(kernel).statistic.kernel is None
+    return len(forms_of(kernel)) > 1
 
 
 def differentiable_block(rows: Tensor, centre: Tensor) -> SampleBlock:
@@ -88,8 +88,8 @@ def _values(network: Network, rows: Blocks, columns: Blocks, weights: Sequence[T
 
 
 def _form(kernel: Kernel) -> Form:
-    """The most exact one."""
-    return forms_of(kernel)[-1]
+    """The most exact one that has slopes."""
+    return forms_of(kernel)[-2]
 
 
 def _statistic(form: Form, x: SampleBlock, z: SampleBlock) -> Tensor:

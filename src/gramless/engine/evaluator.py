@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.engine.forms import Form, Plane, fine_enough, share_planes
+from gramless.engine.forms import Form, Plane, fine_enough, forms_of, share_planes
 from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
@@ -86,6 +86,7 @@ class FusedEvaluator:
             z = Z.tensor(view, torch.float32, device)
             self._columns[view] = sample_block(z, z.mean(0))
         self._check(self._columns)
+        self._forms = [forms_of(entry.kernel) for entry in network.inputs]
         self._programs: dict[tuple[PairStatistic, ...], Program] = {}
         self._prepared: dict[Plane, StatisticColumns] = {}
 
@@ -109,7 +110,10 @@ class FusedEvaluator:
             for view, columns in self._columns.items()
         }
         self._check(blocks)
-        forms = [fine_enough(entry.kernel, blocks[entry.view], self._columns[entry.view]) for entry in self._inputs]
+        forms = [
+            fine_enough(forms, blocks[entry.view], self._columns[entry.view])
+            for entry, forms in zip(self._inputs, self._forms, strict=True)
+        ]
         program = self._program(forms)
         planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
         for plane, (view, statistic) in zip(planes, program.planes, strict=True):

@@ -43,8 +43,9 @@ class Form:
         return -2 * self.formula.slope if self.of_products else self.formula.slope
 
     def numbers(self, block: SampleBlock) -> Numbers:
-        formula, one = self.formula, block.full(1.0)
+        formula = self.formula
         if not formula.asks_for_own:
+            one = block.full(1.0)
             return self.shift(block), one, one
         own = block.full(formula.offset) if self.of_products else formula.own(block.own(self.statistic))
         return self.shift(block), formula.gain(own), formula.factor(own)
@@ -63,29 +64,26 @@ class Form:
 
 
 def forms_of(kernel: Kernel) -> list[Form]:
-    """The cheapest first, the most exact last; `pairwise` alone where there is no other."""
+    """The cheapest first, the most exact but one last; then the kernel's own `pairwise`, which changes to float64."""
     formula = kernel.formula
+    given = Form(Formula(Statistic.GIVEN), PairStatistic(Statistic.GIVEN, kernel=kernel))
     if formula.statistic is Statistic.GIVEN or not formula.fits_float32:
-        return [given(kernel)]
+        return [given]
     if formula.statistic is not Statistic.SQUARED_DISTANCE:
-        return [Form(formula, PairStatistic(formula.statistic, formula.features))]
+        return [Form(formula, PairStatistic(formula.statistic, formula.features)), given]
     products = PairStatistic(Statistic.INNER_PRODUCT, formula.features)
     if formula.features is not None:
-        return [Form(formula, products)]
-    return [Form(formula, products), Form(formula, products._replace(centred=True))]
+        return [Form(formula, products), given]
+    return [Form(formula, products), Form(formula, products._replace(centred=True)), given]
 
 
-def given(kernel: Kernel) -> Form:
-    return Form(Formula(Statistic.GIVEN), PairStatistic(Statistic.GIVEN, kernel=kernel))
-
-
-def fine_enough(kernel: Kernel, rows: SampleBlock, columns: SampleBlock) -> Form:
+def fine_enough(forms: Sequence[Form], rows: SampleBlock, columns: SampleBlock) -> Form:
     """The cheapest form that is exact on these samples.
 
     A squared distance is a difference of large numbers where samples lie far from the origin, or are spread much wider
-    than the kernel's scale. The kernel's own `pairwise`, the last resort, changes to float64.
+    than the kernel's scale.
     """
-    return next((form for form in forms_of(kernel) if form.is_fine(rows, columns)), given(kernel))
+    return next(form for form in forms if form.is_fine(rows, columns))
 
 
 def share_planes(inputs: Sequence[ViewKernel], forms: Sequence[Form]) -> tuple[list[Plane], list[int]]:

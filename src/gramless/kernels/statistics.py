@@ -9,7 +9,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-TILE_ELEMENTS = 1 << 20  # of an n x m x features tensor that is in memory at once
+TILE_ELEMENTS = 1 << 17  # of an n x m x features tensor that is in memory at once: caches hold them
 COINCIDING = 1e-13  # of the squared size of the data, in float64
 FARTHEST_APART = 1e150  # a mean distance is a scale, and the square of one is a number
 
