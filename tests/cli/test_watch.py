@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 
-from gramless.pictures.annotation.xmp import sidecar_of
-
+from gramless.pictures.metadata.files import sidecar_of
 from tests.cli.conftest import call
 from tests.pictures.correcting.conftest import wait_until
 

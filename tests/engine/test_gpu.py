@@ -5,7 +5,8 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.engine import FeaturewiseSum, Statistic
+from gramless.engine import FeaturewiseSum
+from gramless.kernels.statistics import Statistic
 from tests.networks import random_kernel, random_views
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")

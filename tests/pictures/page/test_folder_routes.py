@@ -8,11 +8,11 @@ import json
 
 import httpx
 import pytest
-from gramless.pictures.annotation.xmp import sidecar_of
 from PIL import Image
 
 from gramless.pictures.correcting import orders
 from gramless.pictures.datasets import read_annotated
+from gramless.pictures.metadata.files import sidecar_of
 from gramless.pictures.page.app import make_app
 from gramless.pictures.page.small_bodies import MOST_BYTES
 from tests.pictures.correcting.conftest import opened, settled, studio, wait_until
