@@ -15,7 +15,7 @@ from gramless.network import Layer
 from gramless.support.config import current_budget
 from gramless.views import Views
 
-SPREAD_OF_SHARES = 0.5  # chosen on problems that no benchmark has
+SPREAD_OF_SHARES = 0.5  # chosen by cross-validation on seven small problems, after a look at three of the benchmark
 IDLE = 1e-5  # learning bounds weights by 1e-6
 
 
