@@ -22,7 +22,7 @@ from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import as_labels, seed_from, views_to_fit, views_to_use
+from gramless.estimators.inputs import as_labels, in_engines_type, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
@@ -180,6 +180,7 @@ class DeepMapClassifier(ViewsClassifier):
     def _fit(
         self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
     ) -> Head:
+        views = in_engines_type(views)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepMapNetwork(
             self.kernel,

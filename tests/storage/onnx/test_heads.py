@@ -42,8 +42,9 @@ def test_classes_come_out_as_themselves(names, tuning, X, rng, tmp_path):
     y = names[(X["a"].sum(1) * 7).astype(int) % len(names)]
     classifier = gl.DeepMapClassifier(tuning=tuning, **SMALL).fit(X, y)
     found = answers(classifier, X, tmp_path)
-    assert list(found) == ["scores", "classes"]
+    assert list(found) == ["scores", "probabilities", "classes"]
     check_scores(found["scores"], classifier.decision_function(X))
+    np.testing.assert_allclose(found["probabilities"], classifier.predict_proba(X), atol=1e-3)
     expected = classifier.predict(X)
     assert found["classes"].dtype.kind == ("O" if names.dtype.kind in "UO" else expected.dtype.kind)
     assert (found["classes"] == expected).mean() > 0.95
