@@ -120,7 +120,8 @@ def test_after_fit_it_goes_on_from_the_fit(samples, how):
     assert np.abs(model.decision_function(held_out) - before).mean() < 0.1 * np.abs(before).mean()
     for start in range(612, 1200, 98):
         model.partial_fit(part(X, slice(start, start + 98)), y[start : start + 98])
-    at_once = gl.DeepMapClassifier(**SMALL).fit(part(X, slice(0, 1200)), y[:1200])
+    settings = {"C": model.C_, "head": model.head_kind_}  # which half of the samples have chosen
+    at_once = gl.DeepMapClassifier(**SMALL, **settings).fit(part(X, slice(0, 1200)), y[:1200])
     assert model.score(held_out, truth) > at_once.score(held_out, truth) - 0.03
     gap = np.abs(model.decision_function(held_out) - at_once.decision_function(held_out)).mean()
     assert gap < 0.25 * np.abs(at_once.decision_function(held_out)).mean()
@@ -150,7 +151,7 @@ def test_after_fit_with_another_head_it_is_refused(samples):
     model = gl.DeepMapClassifier(**SMALL, head="hinge").fit(X, y)
     with pytest.raises(ValueError, match="squared hinge"):
         model.partial_fit(X, y)
-    with pytest.raises(ValueError, match="was fitted with others"):
+    with pytest.raises(ValueError, match="was fitted with another head"):
         model.set_params(head="squared_hinge").partial_fit(X, y)
 
 

@@ -153,6 +153,7 @@ def test_float64_and_sparse_training_data(X, rng, tmp_path):
     wide = {"a": X["a"].astype(np.float64), "b": sparse.csr_array(X["b"].astype(np.float64))}
     smooth = {"activation": "sinh", "hidden_gain": 0.5, "output_gain": 1.0}
     network = gl.DeepKernelNetwork(("gaussian", "arccos0", "arccos1"), (4,), learning=None, **smooth)
-    classifier = gl.DeepMapClassifier(network, 20, random_state=0).fit(wide, np.arange(N) % 3)
+    with gl.config_context(precision="float64"):
+        classifier = gl.DeepMapClassifier(network, 20, random_state=0).fit(wide, np.arange(N) % 3)
     found = answers(classifier, X, tmp_path)["scores"]
     np.testing.assert_allclose(found, classifier.decision_function(X), rtol=1e-5, atol=1e-5)
