@@ -106,7 +106,7 @@ def test_fit_begins_anew(samples):
 
 
 def fitted(X, y, how):
-    return gl.DeepMapClassifier(**SMALL).fit(gl.in_blocks(X, y, rows=100) if how == "in blocks" else X, y)
+    return gl.DeepMapClassifier(**SMALL, C=1.0, head="squared_hinge").fit(gl.in_blocks(X, y, rows=100) if how == "in blocks" else X, y)
 
 
 @pytest.mark.parametrize("how", ["in memory", "in blocks"])
