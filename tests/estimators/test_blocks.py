@@ -79,7 +79,7 @@ def test_arrays_of_hdf5_need_no_wrapping(samples, tmp_path):
 def test_classifiers_are_liblinears_on_all_samples(samples, class_weight):
     X, y = samples
     y = np.where(y == 2, 2, np.where(np.arange(N) % 7 == 0, 0, 1))
-    model = gl.DeepMapClassifier(n_landmarks=30, class_weight=class_weight, **SMALL)
+    model = gl.DeepMapClassifier(n_landmarks=30, class_weight=class_weight, C=1.0, head="squared_hinge", **SMALL)
     scores = np.asarray(model.fit(gl.in_blocks(X, y, rows=130)).decision_function(gl.in_blocks(X, rows=500)))
     phi = model.map_network_.transform(X)
     for label in range(3):
@@ -92,7 +92,7 @@ def test_classifiers_are_liblinears_on_all_samples(samples, class_weight):
 def test_two_classes_are_balanced_as_liblinear_does(samples):
     X, _ = samples
     rare = (np.arange(N) % 9 == 0).astype(int)
-    model = gl.DeepMapClassifier(n_landmarks=30, class_weight="balanced", **UNTUNED).fit(
+    model = gl.DeepMapClassifier(n_landmarks=30, class_weight="balanced", C=1.0, head="squared_hinge", **UNTUNED).fit(
         gl.in_blocks(X, rare, rows=130)
     )
     phi = model.map_network_.transform(X)

@@ -10,7 +10,13 @@ from gramless.blocks import same_run
 from gramless.estimators.kept_vectors import OURS, kept_vectors
 
 N, ROWS = 600, 100
-SMALL = {"kernel": gl.DeepKernelNetwork(hidden=(4,), learning=None), "n_landmarks": 20, "random_state": 0}
+SMALL = {
+    "kernel": gl.DeepKernelNetwork(hidden=(4,), learning=None),
+    "n_landmarks": 20,
+    "C": 1.0,
+    "head": "squared_hinge",
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -106,7 +106,9 @@ def test_fit_begins_anew(samples):
 
 
 def fitted(X, y, how):
-    return gl.DeepMapClassifier(**SMALL).fit(gl.in_blocks(X, y, rows=100) if how == "in blocks" else X, y)
+    return gl.DeepMapClassifier(**SMALL, C=1.0, head="squared_hinge").fit(
+        gl.in_blocks(X, y, rows=100) if how == "in blocks" else X, y
+    )
 
 
 @pytest.mark.parametrize("how", ["in memory", "in blocks"])
@@ -120,7 +122,8 @@ def test_after_fit_it_goes_on_from_the_fit(samples, how):
     assert np.abs(model.decision_function(held_out) - before).mean() < 0.1 * np.abs(before).mean()
     for start in range(612, 1200, 98):
         model.partial_fit(part(X, slice(start, start + 98)), y[start : start + 98])
-    at_once = gl.DeepMapClassifier(**SMALL).fit(part(X, slice(0, 1200)), y[:1200])
+    settings = {"C": model.C_, "head": model.head_kind_}  # which half of the samples have chosen
+    at_once = gl.DeepMapClassifier(**SMALL, **settings).fit(part(X, slice(0, 1200)), y[:1200])
     assert model.score(held_out, truth) > at_once.score(held_out, truth) - 0.03
     gap = np.abs(model.decision_function(held_out) - at_once.decision_function(held_out)).mean()
     assert gap < 0.25 * np.abs(at_once.decision_function(held_out)).mean()

@@ -3,6 +3,7 @@
 import joblib
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -105,7 +106,7 @@ def test_probabilities_in_blocks(classifier, iris):
     X, y = iris
     classifier.fit(X, y)
     blocks = gl.in_blocks({name: X[name] for name in X.names}, rows=40)
-    np.testing.assert_allclose(np.asarray(classifier.predict_proba(blocks)), classifier.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(np.asarray(classifier.predict_proba(blocks)), classifier.predict_proba(X), atol=1e-4)
 
 
 def test_samples_of_weight_0_are_not_there(classifier, iris):
@@ -138,6 +139,21 @@ def test_a_search_over_C_learns_the_network_once_per_fold(classifier, iris, tmp_
     kept, found = (clone(classifier).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(kept.decision_function(X), plain.decision_function(X))
     np.testing.assert_array_equal(found.decision_function(X), plain.decision_function(X))
+
+
+def test_float64_goes_through_the_fast_engine_unless_it_would_be_blurred_or_is_insisted_on(classifier, iris):
+    X, y = iris
+
+    def dtype(fitted):
+        return (fitted.map_network_.landmarks_ if hasattr(fitted, "map_network_") else fitted.support_).dtype
+
+    assert dtype(classifier.fit(X, y)) == torch.float32
+    far = gl.Views({"sepal": X["sepal"] + 1e8, "petal": X["petal"]})
+    assert dtype(clone(classifier).fit(far, y)) == torch.float64
+    with gl.config_context(precision="float64"):
+        exact = clone(classifier).fit(X, y)
+    assert dtype(exact) == torch.float64
+    assert (exact.predict(X) == classifier.predict(X)).mean() > 0.97
 
 
 def test_views_can_be_cross_validated(classifier, iris):

@@ -34,6 +34,8 @@ class Precision(Enum):
 
         What may be given up for speed is a wish of the machine that a model runs on, and a model may come from another.
         """
+        if name == "float64":  # of the data's type, which is not the engine's to choose
+            return cls.FLOAT32
         if name not in cls._value2member_map_:
             raise ValueError(f"precision={name!r}: give one of {', '.join(repr(p.value) for p in cls)}.")
         precision = cls(name)

@@ -17,7 +17,7 @@ from gramless.deep_kernel import DeepKernel
 from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.given_kernel import KERNEL
-from gramless.estimators.inputs import seed_from
+from gramless.estimators.inputs import in_engines_type, seed_from
 from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
@@ -113,7 +113,7 @@ class DeepKernelClassifier(ViewsClassifier):
     def _fit(
         self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
     ) -> Head:
-        n = len(signs)
+        views, n = in_engines_type(views), len(signs)
         require(
             MATRICES * 8 * n**2,
             current_budget(),
@@ -153,4 +153,4 @@ class DeepKernelClassifier(ViewsClassifier):
         return self.support_[:1]
 
     def _features(self, views: Views) -> np.ndarray:
-        return self.kernel_.tensor(views, self.support_).cpu().numpy()
+        return self.kernel_.tensor(views, self.support_, self.support_.dtype).cpu().numpy()

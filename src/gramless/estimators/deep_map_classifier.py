@@ -19,7 +19,7 @@ from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.in_turn import LearnsInTurn
-from gramless.estimators.inputs import remember_layout, seed_from
+from gramless.estimators.inputs import in_engines_type, remember_layout, seed_from
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
@@ -155,6 +155,7 @@ class DeepMapClassifier(LearnsInTurn):
     def _fit(
         self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
     ) -> Head:
+        views = in_engines_type(views)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepMapNetwork(
             self.kernel,

@@ -14,8 +14,10 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.estimators.unlabelled import MARK
+from gramless.support.config import get_config
 from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
 from gramless.views.arrays import as_block, dense, refuse_masked
+from gramless.views.rounding import rounded
 
 
 def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
@@ -34,6 +36,11 @@ def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
     """New data as the views that the estimator was fitted on."""
     columns = estimator.views or side_by_side(estimator.layout_)
     return _as_views(estimator, X, columns, reset=False).match(estimator.layout_)
+
+
+def in_engines_type(views: Views) -> Views:
+    """Training data in float32 where that loses nothing that matters, unless precision="float64" insists."""
+    return views if get_config()["precision"] == "float64" else rounded(views)
 
 
 def generator_from(random_state: Any) -> torch.Generator:

@@ -145,7 +145,10 @@ class OnlineHead:
         """With what is known of the samples that a head was fitted on; its weights were the best for them."""
         w = np.column_stack([head.coefficients, head.intercepts])
         hessian = summary.curvature[:, None, None] * summary.moment.astype(float)
-        block = NewtonTotals(summary.losses, -w, hessian)  # 1/2 |w|^2 and the losses are in balance
+        gradient = -w  # 1/2 |w|^2 and the losses are in balance
+        if isinstance(self.loss, LeastSquares):
+            gradient[:, -1] = 0.0  # ridge regression's bias has cost nothing
+        block = NewtonTotals(summary.losses, gradient, hessian)
         return self._with(w, block, summary.counts)
 
     @property

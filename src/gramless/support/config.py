@@ -16,7 +16,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from gramless.support.budget import resolve_budget
 from gramless.support.checks import DEVICE, Constraints, StrOptions, check_arguments, whole
 
-PRECISIONS = ("float32", "codes", "tf32", "bf16")
+PRECISIONS = ("float32", "float64", "codes", "tf32", "bf16")
 CONSTRAINTS: Constraints = {
     "device": [DEVICE],
     "memory_budget": [whole(1), str, None],
@@ -48,7 +48,9 @@ def set_config(**settings: Unpack[Settings]) -> None:
 
     device : "auto", "cpu", "cuda" or "cuda:N"; "auto" is where the caller's tensors are, or a GPU if there is one
     memory_budget : bytes, or a text such as "256MiB", that may be used at once; None is a quarter of what is free
-    precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU): what the engine may give up for speed. "codes" compares
+    precision : "float32", "codes" (CPU), "tf32", "bf16" (GPU): what the engine may give up for speed; "float64", with
+        which classifiers do not round training data of float64 or whole numbers. Otherwise they do where no column
+        loses more than 2e-5 of its range: most of the engine is for float32. "codes" compares
         histograms by 8-bit codes, "tf32" and "bf16" multiply matrices with shorter mantissas; docs/engine.md has the
         measured errors. A device that lacks it uses float32, and says so once.
 

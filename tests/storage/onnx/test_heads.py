@@ -42,8 +42,9 @@ def test_classes_come_out_as_themselves(names, tuning, X, rng, tmp_path):
     y = names[(X["a"].sum(1) * 7).astype(int) % len(names)]
     classifier = gl.DeepMapClassifier(tuning=tuning, **SMALL).fit(X, y)
     found = answers(classifier, X, tmp_path)
-    assert list(found) == ["scores", "classes"]
+    assert list(found) == ["scores", "probabilities", "classes"]
     check_scores(found["scores"], classifier.decision_function(X))
+    np.testing.assert_allclose(found["probabilities"], classifier.predict_proba(X), atol=1e-3)
     expected = classifier.predict(X)
     assert found["classes"].dtype.kind == ("O" if names.dtype.kind in "UO" else expected.dtype.kind)
     assert (found["classes"] == expected).mean() > 0.95
@@ -77,14 +78,12 @@ def indicator(X):
 def test_labels_as_predicted(choice, X, tmp_path):
     classifier = gl.DeepMapClassifier(**SMALL, **choice).fit(X, indicator(X))
     found = answers(classifier, X, tmp_path)
-    calibrated = classifier.calibration_ is not None
-    assert list(found) == ["scores", *(["probabilities"] if calibrated else []), "labels"]
+    assert list(found) == ["scores", "probabilities", "labels"]
     margins = classifier.decision_function(X)
     check_scores(found["scores"], margins)
-    if calibrated:
-        check_scores(found["probabilities"], classifier.calibration_.probabilities(margins))
-        assert (found["probabilities"][:, 1] == 0).all()
-        assert (found["probabilities"][:, 2] == 1).all()
+    check_scores(found["probabilities"], classifier.calibration_.probabilities(margins))
+    assert (found["probabilities"][:, 1] == 0).all()
+    assert (found["probabilities"][:, 2] == 1).all()
     expected = classifier.predict(X)
     assert (found["labels"].dtype, found["labels"].shape) == (np.int64, (N, N_LABELS))
     assert (found["labels"] == expected).mean() > 0.99
@@ -113,10 +112,10 @@ CALIBRATION = Calibration(
 @pytest.mark.parametrize(
     ("calibration", "decision"),
     [
-        (None, TopK(2)),
-        (None, TopK(6)),
-        (None, Threshold(0.3)),
-        (None, Threshold(np.array([0.3, 1.9, -2.0, 0.0, 0.0, 5.0]))),
+        (CALIBRATION, TopK(2)),
+        (CALIBRATION, TopK(6)),
+        (CALIBRATION, Threshold(0.3)),
+        (CALIBRATION, Threshold(np.array([0.3, 1.9, -2.0, 0.0, 0.0, 5.0]))),
         (CALIBRATION, TopGains(2, np.array([1, 2, 3, 1, 1e3, 1.0]), np.array([0, 0, -np.inf, 0, 0, -0.1]))),
         (CALIBRATION, TopGains(6, np.ones(6), np.full(6, -np.inf))),
     ],
@@ -128,9 +127,8 @@ def test_decisions_on_hostile_scores(scores, calibration, decision, X, tmp_path)
     found = answers(classifier, X, tmp_path)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(found["labels"], classifier.predict(X))
-        if calibration is not None:
-            expected = calibration.probabilities(classifier.decision_function(X))
-            np.testing.assert_allclose(found["probabilities"], expected, rtol=1e-6, atol=1e-37)
+        expected = calibration.probabilities(classifier.decision_function(X))
+        np.testing.assert_allclose(found["probabilities"], expected, rtol=1e-6, atol=1e-37)
 
 
 def test_classes_that_tie_are_the_first(X, tmp_path):
@@ -155,6 +153,7 @@ def test_float64_and_sparse_training_data(X, rng, tmp_path):
     wide = {"a": X["a"].astype(np.float64), "b": sparse.csr_array(X["b"].astype(np.float64))}
     smooth = {"activation": "sinh", "hidden_gain": 0.5, "output_gain": 1.0}
     network = gl.DeepKernelNetwork(("gaussian", "arccos0", "arccos1"), (4,), learning=None, **smooth)
-    classifier = gl.DeepMapClassifier(network, 20, random_state=0).fit(wide, np.arange(N) % 3)
+    with gl.config_context(precision="float64"):
+        classifier = gl.DeepMapClassifier(network, 20, random_state=0).fit(wide, np.arange(N) % 3)
     found = answers(classifier, X, tmp_path)["scores"]
     np.testing.assert_allclose(found, classifier.decision_function(X), rtol=1e-5, atol=1e-5)
