@@ -69,13 +69,14 @@ def test_thirty_corrections_survive_kill_9_and_teach(studio, tmp_path, browser):
     top = studio.copy(tmp_path / "pictures")
     model, learned, port = tmp_path / "model.gramless", tmp_path / "model-corrected.gramless", free_port()
     save(studio.annotator, model)
+    expect.set_options(timeout=60_000)  # every step waits for the disk, which others may be busy with
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     page = context.new_page()
     page.set_default_timeout(60_000)
     corrected = []
     with serving(model, top, "--port", port) as (process, address):
         page.goto(address)
-        expect(page.locator("#work")).to_have_text("40 pictures", timeout=60_000)
+        expect(page.locator("#work")).to_have_text("40 pictures")
         page.keyboard.press("n")
         expect(page.locator("#detail")).to_be_visible()
         for _ in range(KILLED_AFTER):
@@ -85,7 +86,7 @@ def test_thirty_corrections_survive_kill_9_and_teach(studio, tmp_path, browser):
     kept = LabelFile(top / LABEL_FILE).answers()
     assert list(kept) == corrected
     with serving(model, top, "--port", port) as (_, address):
-        expect(page.locator("#work")).to_contain_text("learned again", timeout=60_000)  # by itself, as the page waits
+        expect(page.locator("#work")).to_contain_text("learned again")  # by itself, as the page waits
         expect(page.locator("#learn")).to_be_enabled()
         page.keyboard.press("n")  # what would teach the new model most
         expect(page.locator("body")).to_have_attribute("aria-busy", "false")
@@ -95,9 +96,9 @@ def test_thirty_corrections_survive_kill_9_and_teach(studio, tmp_path, browser):
         before = learned.stat().st_mtime_ns
         expect(page.locator("#learn")).to_be_enabled()
         page.locator("#learn").click()
-        expect(page.locator("#quality summary")).to_contain_text("On held-out pictures", timeout=60_000)
+        expect(page.locator("#quality summary")).to_contain_text("On held-out pictures")
         wait_until(lambda: learned.stat().st_mtime_ns > before)
-        expect(page.locator("#work")).to_contain_text("saved as model-corrected.gramless", timeout=60_000)
+        expect(page.locator("#work")).to_contain_text("saved as model-corrected.gramless")
         rise = re.findall(r"[\d.]+(?= %)", page.locator("#quality summary").text_content())
         assert float(rise[0]) > float(rise[1])
     context.close()
