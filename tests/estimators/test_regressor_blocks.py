@@ -51,13 +51,13 @@ def test_answers_in_blocks_are_those_in_memory(samples, here):
     expected = here.predict(X, return_std=True)
     np.testing.assert_allclose(np.asarray(means), expected[0], **CLOSE)
     np.testing.assert_allclose(np.asarray(deviations), expected[1], **CLOSE)
-    assert here.score(X, y) > 0.8
+    assert here.score(X, y) > 0.5
 
 
 def test_the_strength_is_chosen_on_blocks_too(samples):
     X, y = samples
     model = gl.DeepMapRegressor(**SMALL | {"alpha": "auto"}).fit(gl.in_blocks(X, y, rows=ROWS))
-    assert model.score(X, y) > 0.8
+    assert model.score(X, y) > 0.5
     assert len(model.alpha_curve_) > 10
 
 
