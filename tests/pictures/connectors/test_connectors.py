@@ -1,4 +1,4 @@
-"""Connectors over real HTTP on this machine, against counterparts that ask and answer as the programs' sources do."""
+"""Connectors over real HTTP on this machine, against counterparts that ask and answer as the programs are known to."""
 
 from __future__ import annotations
 
