@@ -29,8 +29,8 @@ def fit(
     model: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write.", show_default=False)],
     keywords: KeywordFile = None,
     views: Annotated[
-        str, typer.Option(help="handcrafted, learned, both, or names with commas between them: Rgb,Gist.")
-    ] = "both",
+        str, typer.Option(help="learned, handcrafted, both, or names with commas between them: Rgb,Gist.")
+    ] = "learned",
     landmarks: Annotated[
         int, typer.Option(min=1, help="Pictures to compare others with: more are more exact, and slower.")
     ] = N_LANDMARKS,
