@@ -33,8 +33,8 @@ def fit(
     keywords: KeywordFile = None,
     folders: Folders = False,
     views: Annotated[
-        str, typer.Option(help="handcrafted, learned, both, or names with commas between them: Rgb,Gist.")
-    ] = "both",
+        str, typer.Option(help="learned, handcrafted, both, or names with commas between them: Rgb,Gist.")
+    ] = "learned",
     landmarks: Annotated[
         int, typer.Option(min=1, help="Pictures to compare others with: more are more exact, and slower.")
     ] = N_LANDMARKS,

@@ -50,7 +50,7 @@ def same(first, second):
 
 def test_all_views_have_their_widths_and_histograms_sum_to_one(tmp_path):
     paths = photo_files(tmp_path, 4)
-    features = PictureFeatures.learn(paths)
+    features = PictureFeatures.learn(paths, HANDCRAFTED + LEARNED)
     views, kept, unreadable = features.describe(paths)
     n_words = {view: len(words) for view, words in features.words.items()}
     widths = {"Gist": 512, "Rgb": 4096, "Hsv": 4096, "Lab": 4096, **n_words}
@@ -271,7 +271,7 @@ def test_pictures_of_corel5k_keep_their_size_and_find_themselves():
 
     paths = sorted(Path(os.environ["GRAMLESS_COREL5K"]).glob("images/*/*.jpeg"))[::500]
     assert {read_picture(path).shape for path in paths} <= {(128, 192, 3), (192, 128, 3)}
-    features = PictureFeatures.learn(paths)
+    features = PictureFeatures.learn(paths, HANDCRAFTED + LEARNED)
     copies = [encoded(Image.open(path), "JPEG", quality=60) for path in paths]
     views, of_copies = features.describe(paths).views, features.describe(copies).views
     for name in views.names:

@@ -15,7 +15,6 @@ from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.names import (
     DESCRIPTOR_WIDTHS,
-    HANDCRAFTED,
     LEARNED,
     check_names,
     vocabularies_of,
@@ -65,7 +64,7 @@ class PictureFeatures:
     def learn(
         cls,
         sources: Sequence[Source],
-        names: Sequence[str] = HANDCRAFTED + LEARNED,
+        names: Sequence[str] = LEARNED,
         *,
         cache: FeatureCache | None = None,
         seed: int = 0,
