@@ -35,8 +35,8 @@ class Statistic(Enum):
 
 
 def _chi_square(x: Tensor, z: Tensor) -> Tensor:
-    difference, total = x - z, x + z
-    return difference * (difference / torch.where(total == 0, 1, total))
+    difference = x - z
+    return difference * (difference / (x + z).clamp_min(torch.finfo(x.dtype).tiny))  # 0 / 0 = 0
 
 
 TERMS: dict[Statistic, Callable[[Tensor, Tensor], Tensor]] = {
