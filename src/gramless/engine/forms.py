@@ -47,13 +47,13 @@ class Form:
         if not formula.asks_for_own:
             one = block.full(1.0)
             return self.shift(block), one, one
-        own = block.full(formula.offset) if self.of_products else formula.own(block.own(self.statistic))
+        own = formula.argument(block.own(self.statistic))
         return self.shift(block), formula.gain(own), formula.factor(own)
 
     def shift(self, block: SampleBlock) -> Tensor:
         if not self.of_products:
             return block.full(self.formula.offset / 2)
-        return self.formula.slope * block.own(self.statistic) + self.formula.offset / 2
+        return self.formula.slope * block.own(self.statistic)
 
     def is_fine(self, rows: SampleBlock, columns: SampleBlock) -> Tensor | bool:
         """Whether rounding of slope T + shifts, which is as large as theirs, leaves values exact; not if it is NaN."""

@@ -114,7 +114,7 @@ class Kernel(ABC):
         return formula.values(self._statistics(x, z), *own)
 
     def _own(self, x: Tensor) -> Tensor:
-        return self.formula.own(self._own_statistics(x))
+        return self.formula.argument(self._own_statistics(x))
 
     def _statistics(self, x: Tensor, z: Tensor) -> Tensor:
         """T of the formula: (n, m)."""

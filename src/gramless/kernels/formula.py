@@ -36,8 +36,16 @@ class Formula:
     features: Features | None = None
     unit: bool = False
 
+    def __post_init__(self) -> None:
+        if self.statistic.is_distance and (self.offset or self.size or self.cosine):
+            raise ValueError(
+                f"{self.statistic.value} of a sample with itself are 0: no offset, size or cosine is of them."
+            )
+
     def normalised(self) -> Formula:
         """Over sqrt(k(x, x) k(z, z)); before a power, in which large values would overflow and small ones vanish."""
+        if self.statistic.is_distance:
+            return self  # what decays with a distance is 1 where that is 0
         return replace(self, cosine=True) if self.operation is Operation.POWER else replace(self, unit=True)
 
     @property
@@ -54,9 +62,10 @@ class Formula:
     def fits_float32(self) -> bool:
         return SMALLEST_SLOPE < abs(self.slope) < LARGEST_SLOPE
 
-    def own(self, statistic: Tensor) -> Tensor:
-        """s^2 of samples whose statistics with themselves these are."""
-        return self.slope * statistic + self.offset
+    def argument(self, statistic: Tensor) -> Tensor:
+        """slope T + offset: v, or s^2 from the statistic of a sample with itself."""
+        scaled = statistic if self.slope == 1 else self.slope * statistic
+        return scaled if self.offset == 0 else scaled + self.offset
 
     def gain(self, own: Tensor) -> Tensor:
         """What v is multiplied with for a sample: 1 / s where `cosine`."""
@@ -71,8 +80,7 @@ class Formula:
 
     def values(self, statistic: Tensor, own_x: Tensor | None, own_z: Tensor | None) -> Tensor:
         """k(x_i, z_j) from T (n, m), and s^2 of the samples, (n,) and (m,), where it asks for them."""
-        v = statistic if self.slope == 1 else self.slope * statistic
-        v = v if self.offset == 0 else v + self.offset
+        v = self.argument(statistic)
         if own_x is None or own_z is None:
             return operate(self.operation, v, self.exponent)
         if self.cosine:

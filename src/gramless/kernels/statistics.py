@@ -25,13 +25,18 @@ class Statistic(Enum):
     GIVEN = "values of a kernel without a formula"  # k(x, z) itself, by the kernel's own function
 
     @property
+    def is_distance(self) -> bool:
+        """Whether it is 0 between a sample and itself."""
+        return self in (Statistic.SQUARED_DISTANCE, Statistic.CITY_BLOCK, Statistic.CHI_SQUARE)
+
+    @property
     def operations_per_feature(self) -> int:
         return {Statistic.CITY_BLOCK: 3, Statistic.CHI_SQUARE: 5}.get(self, 2)
 
 
 def _chi_square(x: Tensor, z: Tensor) -> Tensor:
-    difference, total = x - z, x + z
-    return difference * (difference / torch.where(total == 0, 1, total))
+    difference = x - z
+    return difference * (difference / (x + z).clamp_min(torch.finfo(x.dtype).tiny))  # 0 / 0 = 0
 
 
 TERMS: dict[Statistic, Callable[[Tensor, Tensor], Tensor]] = {

@@ -70,8 +70,8 @@ def _own(formula: Formula, pairs: Pairs) -> tuple[str, np.ndarray]:
 def _factors(formula: Formula, pairs: Pairs) -> tuple[Value, ...]:
     """What f(v) is multiplied with: of the rows, and of the fixed samples."""
     graph = pairs.graph
-    if not formula.cosine or not (formula.unit or formula.size):
-        return ()  # without a cosine only distances are operated on, whose f is 1 at zero
+    if not (formula.unit or formula.size):
+        return ()
     own_x, own_z = _own(formula, pairs)
     if not formula.unit:
         of_x = graph.node("Sqrt", own_x) if formula.size == 1 else graph.node("Pow", own_x, formula.size / 2)
