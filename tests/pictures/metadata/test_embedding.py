@@ -25,6 +25,8 @@ def test_jpeg_in_and_out(exif):
         np.testing.assert_array_equal(np.asarray(image), np.asarray(before))
         assert dict(image.getexif()) == dict(before.getexif())
     assert photos.scan_of(content) == photos.scan_of(start)
+    place = content.index(photos.XMP)
+    assert content.find(b"JFIF\0") < content.find(b"Exif\0") < place if exif else b"JFIF\0" in content[:place]
     assert len(content) == len(start) + 4 + len(photos.XMP) + len(LIGHTROOM_FILE)
     other = jpeg.with_packet(content, OTHER)
     assert jpeg.read_packet(io.BytesIO(other)) == OTHER
