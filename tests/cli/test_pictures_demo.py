@@ -24,7 +24,7 @@ def test_it_leaves_a_model_a_gallery_and_commands_to_try(small, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == [
         *("cache", "gallery.html", "model.gramless", "scenes-3", "weights.png")
     ]
-    assert "On 15 pictures" in done.stdout
+    assert "On 15 unseen scenes" in done.stdout
     assert (out / "gallery.html").read_text().count("data:image/jpeg") == 15
     *_, predict, show, serve = done.stdout.splitlines()
     assert call(*predict.split()[1:]).exit_code == 0

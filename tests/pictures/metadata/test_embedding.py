@@ -31,6 +31,11 @@ def test_jpeg_in_and_out(exif):
     assert jpeg.with_packet(other, None) == start
 
 
+def test_xmp_stands_after_jfif_and_exif():
+    content = jpeg.with_packet(photos.jpeg(exif=photos.windows_exif("mum")), OTHER)
+    assert 0 < content.index(b"JFIF\0") < content.index(b"Exif\0") < content.index(photos.XMP)
+
+
 def test_jpeg_fill_bytes_and_other_application_segments_are_passed_over():
     start = photos.jpeg(b"\xff\xff" + photos.segment(0xE1, b"something else"), photos.xmp_segment(OTHER))
     assert jpeg.read_packet(io.BytesIO(start)) == OTHER

@@ -85,7 +85,7 @@ def dump(folder):
 
 @pytest.fixture(scope="module")
 def model(library):
-    done = call("annotate", "fit", library, "-o", library.parent / "m", "--views", "Rgb", "--landmarks", 40)
+    done = call("annotate", "fit", library, "-o", library.parent / "m", "--views", "Rgb", "--landmarks", N_PICTURES)
     assert done.exit_code == 0, done.output
     assert f"keywords of {N_PICTURES} pictures from the pictures themselves" in done.stderr
     return library.parent / "m"

@@ -1,5 +1,7 @@
 """The keywords that pictures carry: every field, what counts before what, and what is damaged."""
 
+import os
+
 import pytest
 
 from gramless.pictures.metadata.marks import Given, Stamp
@@ -82,6 +84,16 @@ def test_damaged_pictures_carry_nothing_and_say_so(tmp_path, content):
     found = carried_keywords(tmp_path / "a.jpg")
     assert found.keywords == ()
     assert found.problem
+
+
+def test_what_is_no_ordinary_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.jpg")
+    (tmp_path / "b.jpg").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "c.jpg.xmp")
+    photos.tagged(tmp_path / "c.jpg", "mum")
+    assert carried_keywords(tmp_path / "a.jpg").problem == "is a fifo, not an ordinary file"
+    assert carried_keywords(tmp_path / "b.jpg").problem == "is a device, not an ordinary file"
+    assert carried_keywords(tmp_path / "c.jpg").keywords == ("mum",)
 
 
 @pytest.mark.parametrize("place", ["beside", "inside"])

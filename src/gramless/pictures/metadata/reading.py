@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gramless.pictures.metadata.fields import clean_path, entries_of, keywords_in, leaf, unique
-from gramless.pictures.metadata.files import embedded_packet, read_sidecar, sidecars_of
+from gramless.pictures.metadata.files import MOST_PICTURE_BYTES, embedded_packet, read_sidecar, sidecars_of
 from gramless.pictures.metadata.marks import owners_keywords
 from gramless.pictures.metadata.packet import Packet, PacketError
+from gramless.support.ordinary import OddFileError, open_ordinary
 from gramless.support.packages import needed
 
 IPTC_KEYWORDS, IPTC_CHARACTERS = (2, 25), (1, 90)
@@ -59,13 +60,15 @@ def keywords_inside(picture: Path) -> Carried:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of huge pictures, which nobody decodes here, and of odd EXIF data
-            with Image.open(picture) as image:
+            with open_ordinary(picture, MOST_PICTURE_BYTES) as file, Image.open(file) as image:
                 others = _from_iptc(image) + _from_exif(image)
                 content = _xmp_of(image, picture)
         if content is not None:
             in_xmp = owners_keywords(Packet(content))
     except PacketError as error:
         problem = f"has XMP in it that {error}: not read"
+    except OddFileError as error:  # a fifo would wait for a writer
+        return Carried((), str(error.strerror))
     except Exception as error:  # Pillow raises whatever a damaged file makes it stumble over
         return Carried((), f"cannot be opened ({type(error).__name__})")
     steps = {step for path in in_xmp for step in path.split("|")}
