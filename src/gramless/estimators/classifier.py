@@ -38,6 +38,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     head_kind_: str
     C_: float
     settings_curve_: tuple[SettingsPoint, ...]
+    unseen_scores_: np.ndarray | None
     calibration_: Calibration | Temperature
     decision_: TopGains | TopK | Threshold
     operating_points_: tuple[OperatingPoint, ...]
@@ -72,6 +73,8 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         n_labels = self.labels_.n_columns
         if isinstance(self.calibration_, Calibration):
             check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
+        if self.unseen_scores_ is not None:
+            check_array("the scores of unseen samples", self.unseen_scores_, (None, n_labels), finite=False)
         if isinstance(self.decision_, TopGains):
             check_array("the slopes of gains", self.decision_.slope, (n_labels,))
         if isinstance(self.decision_, Threshold) and isinstance(self.decision_.thresholds, np.ndarray):

@@ -90,6 +90,8 @@ class DeepMapClassifier(LearnsInTurn):
     decision_ : TopGains, TopK or Threshold
     operating_points_ : tuple of OperatingPoint
         With recall_weight="auto": recall and precision by weight, of samples that were not learned from.
+    unseen_scores_ : array (n, n_labels) or None
+        With top_k and recall_weight: scores of the training samples by classifiers that had not seen them.
     finishing_curve_ : tuple of (step, score), or None
         How held-out samples were ranked, by the number of steps in which landmarks and weights were moved with labels.
     n_iter_ : int

@@ -123,12 +123,12 @@ def test_nothing_said_is_nothing_to_learn(studio, taught):
         learn_again(studio.annotator, first(taught, 0))
 
 
-def test_a_model_with_other_heads_is_refused(studio, taught):
+def test_a_model_with_weights_of_classes_is_refused(studio, taught):
     from sklearn.base import clone
 
-    other = clone(studio.annotator.classifier).set_params(head="hinge")
+    other = clone(studio.annotator.classifier).set_params(class_weight="balanced")
     other.__dict__ |= {k: v for k, v in vars(studio.annotator.classifier).items() if k.endswith("_")}
-    with pytest.raises(ValueError, match="hinge"):
+    with pytest.raises(ValueError, match="class_weight='balanced'"):
         learn_again(replace(studio.annotator, classifier=other), taught)
 
 
