@@ -13,7 +13,10 @@ from gramless.version import __version__
 
 COMMANDS = {
     "demo": ("gramless.cli.demo:show_demo", "Deep kernels and their maps on handwritten digits, in under a minute."),
-    "serve": ("gramless.cli.serve:serve_page", "A page that shows keywords of the pictures dropped on it."),
+    "serve": (
+        "gramless.cli.serve:serve_page",
+        "A page that shows keywords of the pictures dropped on it, and in which those of a folder are corrected.",
+    ),
 }
 """By name: the function, and the first line of what it says of itself."""
 

@@ -64,7 +64,10 @@ def predict(
     gallery: Gallery = None,
     cache: CacheFolder = None,
 ) -> None:
-    """Give pictures keywords. What is written beside them or in them, `gramless annotate undo` takes back."""
+    """Give pictures keywords.
+
+    What is written beside them or in them, `gramless annotate undo` takes back.
+    """
     require_one_choice(top, threshold, precision)
     _check_form(to, embed, dry_run, output)
     require_writable_file(output, "-o", inputs=[model, *pictures])
