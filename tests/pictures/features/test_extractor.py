@@ -102,7 +102,7 @@ def test_nothing_readable_is_no_views(features, sources):
 
 def test_plain_and_tiny_pictures_have_every_view(tmp_path):
     sources = [encoded(np.full((*shape, 3), 255, dtype=np.uint8)) for shape in [(1, 1), (20, 3), (100, 100)]]
-    features = PictureFeatures.learn([*sources, *photo_files(tmp_path, 2)])
+    features = PictureFeatures.learn([*sources, *photo_files(tmp_path, 2)], HANDCRAFTED + LEARNED)
     views = features.describe(sources).views
     assert len(views) == 3
     np.testing.assert_array_equal(views["HarrisSift"], 0)
