@@ -120,7 +120,7 @@ def told(script, layer):
     environment |= {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
     environment["GOMP_SPINCOUNT"] = "0"  # threads that spin while they wait take the cores of a busy machine
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
