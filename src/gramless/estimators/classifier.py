@@ -146,8 +146,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         self.calibration_, self.decision_ = labelling.calibration, labelling.decision
         if labelling.points is not None:
             self.operating_points_ = labelling.points
-        unseen = labelling.unseen  # no score is the lowest, for files that hold numbers only
-        self.unseen_scores_ = None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
+        self.unseen_scores_ = finite_scores(labelling.unseen)
 
     def _wishes(self) -> dict[str, Any]:
         """How many labels a sample is to get, and what for, where the classifier takes such wishes."""
@@ -193,3 +192,8 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def finite_scores(unseen: np.ndarray | None) -> np.ndarray | None:
+    """Scores of unseen samples as files hold them, in which NaN cannot be: no score is the lowest."""
+    return None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)

@@ -19,6 +19,8 @@ from gramless.views import Columns, Views, column_list, is_multiview, refuse_amb
 from gramless.views.arrays import as_block, dense, refuse_masked
 from gramless.views.rounding import rounded
 
+FEW_SAMPLES = 500
+
 
 def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
     """Training data as Views, which are checked here and nowhere else in a fit."""
@@ -39,8 +41,11 @@ def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
 
 
 def in_engines_type(views: Views) -> Views:
-    """Training data in float32 where that loses nothing that matters, unless precision="float64" insists."""
-    return views if get_config()["precision"] == "float64" else rounded(views)
+    """Training data in float32 where that loses nothing that matters, unless precision="float64" insists.
+
+    Few samples stay as they are: they take no time in any type, and answers do not depend on what else is asked.
+    """
+    return views if get_config()["precision"] == "float64" or len(views) < FEW_SAMPLES else rounded(views)
 
 
 def generator_from(random_state: Any) -> torch.Generator:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from gramless.errors import DataError
+from gramless.estimators.classifier import finite_scores
 from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.heads import Head, Labels, out_of_fold_scores
 from gramless.heads.labelling import learn_labelling
@@ -54,7 +55,7 @@ def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np
         threshold=classifier.threshold,
     )
     fresh.calibration_, fresh.decision_ = labelling.calibration, labelling.decision
-    fresh.unseen_scores_ = labelling.unseen
+    fresh.unseen_scores_ = finite_scores(labelling.unseen)
     if labelling.points is not None:
         fresh.operating_points_ = labelling.points
     fresh.head_ = fit_heads(classifier, vectors, signs)
