@@ -141,9 +141,7 @@ def test_a_search_over_C_learns_the_network_once_per_fold(classifier, iris, tmp_
     np.testing.assert_array_equal(found.decision_function(X), plain.decision_function(X))
 
 
-def test_float64_goes_through_the_fast_engine_unless_it_would_be_blurred_or_is_insisted_on(
-    classifier, iris, monkeypatch
-):
+def test_float64_goes_through_the_fast_engine_unless_blurred_or_insisted_on(classifier, iris, monkeypatch):
     X, y = iris
 
     def dtype(fitted):
