@@ -14,12 +14,17 @@ from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
 from gramless.pictures.annotation import Annotator, fit_annotator
 from gramless.pictures.annotation.fitting import N_LANDMARKS
-from gramless.pictures.features import HANDCRAFTED, LEARNED
+from gramless.pictures.features import HANDCRAFTED, LEARNED, STANDARD
 from gramless.pictures.features.names import check_names
 from gramless.pictures.tables import curve_table, facts_of, facts_table
 from gramless.storage import save
 
-SETS_OF_VIEWS = {"handcrafted": HANDCRAFTED, "learned": LEARNED, "both": HANDCRAFTED + LEARNED}
+SETS_OF_VIEWS = {
+    "standard": STANDARD,
+    "learned": LEARNED,
+    "handcrafted": HANDCRAFTED,
+    "both": HANDCRAFTED + LEARNED,
+}
 
 
 def fit(
@@ -29,8 +34,8 @@ def fit(
     model: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write.", show_default=False)],
     keywords: KeywordFile = None,
     views: Annotated[
-        str, typer.Option(help="learned, handcrafted, both, or names with commas between them: Rgb,Gist.")
-    ] = "learned",
+        str, typer.Option(help="standard, learned, handcrafted, both, or names with commas between them: Rgb,Gist.")
+    ] = "standard",
     landmarks: Annotated[
         int, typer.Option(min=1, help="Pictures to compare others with: more are more exact, and slower.")
     ] = N_LANDMARKS,
