@@ -84,6 +84,7 @@ def test_a_fit_that_is_interrupted_before_the_model_is_saved_describes_nothing_t
 
 
 def test_names_of_views():
+    assert names_of_views("standard") == ("EfficientNet-Lite0@320", "Lab")
     assert names_of_views("learned") == ("EfficientNet-Lite0@320",)
     assert len(names_of_views("both")) == 1 + len(names_of_views("handcrafted")) == 16
     assert names_of_views(" Rgb, Gist") == ("Rgb", "Gist")

@@ -14,7 +14,7 @@ from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
 from gramless.pictures.annotation import Annotator, fit_annotator
 from gramless.pictures.annotation.fitting import N_LANDMARKS
-from gramless.pictures.features import HANDCRAFTED, LEARNED
+from gramless.pictures.features import HANDCRAFTED, LEARNED, STANDARD
 from gramless.pictures.features.names import check_names
 from gramless.pictures.reliability_figure import reliability_png
 from gramless.pictures.tables import facts_of, facts_table, keyword_table, quality_table
@@ -22,7 +22,12 @@ from gramless.storage import save
 from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 
-SETS_OF_VIEWS = {"handcrafted": HANDCRAFTED, "learned": LEARNED, "both": HANDCRAFTED + LEARNED}
+SETS_OF_VIEWS = {
+    "standard": STANDARD,
+    "learned": LEARNED,
+    "handcrafted": HANDCRAFTED,
+    "both": HANDCRAFTED + LEARNED,
+}
 
 
 def fit(
@@ -33,8 +38,8 @@ def fit(
     keywords: KeywordFile = None,
     folders: Folders = False,
     views: Annotated[
-        str, typer.Option(help="learned, handcrafted, both, or names with commas between them: Rgb,Gist.")
-    ] = "learned",
+        str, typer.Option(help="standard, learned, handcrafted, both, or names with commas between them: Rgb,Gist.")
+    ] = "standard",
     landmarks: Annotated[
         int, typer.Option(min=1, help="Pictures to compare others with: more are more exact, and slower.")
     ] = N_LANDMARKS,

@@ -13,7 +13,7 @@ from gramless.estimators import DeepMapClassifier
 from gramless.pictures.annotation.album import Album
 from gramless.pictures.annotation.annotator import Annotator
 from gramless.pictures.datasets import AnnotatedPictures, Problem
-from gramless.pictures.features import LEARNED, FeatureCache, PictureFeatures, make_thumbnail
+from gramless.pictures.features import STANDARD, FeatureCache, PictureFeatures, make_thumbnail
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -34,7 +34,7 @@ class FittedAnnotator:
 
 def fit_annotator(
     pictures: AnnotatedPictures,
-    views: Sequence[str] = LEARNED,
+    views: Sequence[str] = STANDARD,
     *,
     cache: FeatureCache | None = None,
     n_landmarks: int = N_LANDMARKS,

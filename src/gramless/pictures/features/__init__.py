@@ -2,7 +2,7 @@
 
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.extractor import Described, PictureFeatures
-from gramless.pictures.features.names import HANDCRAFTED, LEARNED
+from gramless.pictures.features.names import HANDCRAFTED, LEARNED, STANDARD
 from gramless.pictures.features.pictures import LONGEST_SIDE, PictureError, Source, read_picture
 from gramless.pictures.features.rows import Unreadable
 from gramless.pictures.features.thumbnails import make_thumbnail
@@ -11,6 +11,7 @@ __all__ = [
     "HANDCRAFTED",
     "LEARNED",
     "LONGEST_SIDE",
+    "STANDARD",
     "Described",
     "FeatureCache",
     "PictureError",

@@ -15,7 +15,7 @@ from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.names import (
     DESCRIPTOR_WIDTHS,
-    LEARNED,
+    STANDARD,
     check_names,
     vocabularies_of,
     words_of,
@@ -64,7 +64,7 @@ class PictureFeatures:
     def learn(
         cls,
         sources: Sequence[Source],
-        names: Sequence[str] = LEARNED,
+        names: Sequence[str] = STANDARD,
         *,
         cache: FeatureCache | None = None,
         seed: int = 0,

@@ -23,6 +23,10 @@ EFFICIENTNETS = {"EfficientNet-Lite0": 224, "EfficientNet-Lite0@320": 320}
 LEARNED = ("EfficientNet-Lite0@320",)
 """Of those, the one that is worth its time (benchmarks/features.py)."""
 
+STANDARD = (*LEARNED, "Lab")
+"""What pictures are described by unless one says otherwise: colours say what a network is taught to overlook, and take
+little beside its time (benchmarks/features.py)."""
+
 LIBRARIES = ("torchvision", "timm")
 """Libraries of trained networks: `torchvision:resnet152` is a view where the library is installed."""
 
