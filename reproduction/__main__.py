@@ -20,7 +20,6 @@ from reproduction.imageclef_collection import open_imageclef
 from reproduction.report import Reproduction, write_reproduction
 
 app = typer.Typer(
-    cls=ExplainingGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,
@@ -129,4 +128,5 @@ def _write(report: Reproduction, out: Path) -> None:
 
 
 if __name__ == "__main__":
+    app.info.cls = ExplainingGroup
     app(prog_name="python -m reproduction")

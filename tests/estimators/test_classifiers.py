@@ -62,7 +62,7 @@ def test_the_kernel_classifier_is_one_svm_per_class_on_its_kernel(iris):
 
 def test_the_map_classifier_is_a_linear_svm_on_its_map(iris):
     X, y = iris
-    clf = gl.DeepMapClassifier(n_landmarks=30, C=2.0, **SMALL).fit(X, y)
+    clf = gl.DeepMapClassifier(n_landmarks=30, head="squared_hinge", C=2.0, **SMALL).fit(X, y)
     phi = clf.map_network_.transform(X)
     machine = LinearSVC(C=2.0, dual=False, tol=1e-8, max_iter=100_000)
     expected = OneVsRestClassifier(machine).fit(phi, y).decision_function(phi)

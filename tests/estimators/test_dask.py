@@ -156,7 +156,7 @@ def test_another_runs_partitions_are_not_continued(cluster, samples, here, tmp_p
     for others, reason in [
         (scores + 1, "its row 0 begins"),
         (scores.rechunk((300, 3)), "is no part of it"),
-        (scores.rechunk(((100, 200, 150, 150, 150, 150), 3)), "not of the 100 rows"),
+        (scores.rechunk(((100, 200, 150, 150, 150, 150), 3)), "has not the rows of this partition"),
         (scores[:, 0], "not of the 150 rows"),
     ]:
         shutil.copytree(path, left)

@@ -37,6 +37,6 @@ def built_map(
     """
     with config_context(**config):
         kernel = fitted_kernel(network.kernel, views, y, seeds[0])
-        network = network.set_params(kernel=kernel, random_state=seeds[1]).fit(views)
+        network = network.set_params(kernel=kernel, random_state=seeds[1]).fit_views(views)
         tuned = tune_automatically(network, views, labelled, signs, seeds[1]) if automatic else AutomaticTuning()
     return network, tuned

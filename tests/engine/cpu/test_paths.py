@@ -80,7 +80,7 @@ def test_a_choice_that_cannot_be_is_refused():
 
 
 def test_a_choice_that_comes_too_late_is_refused():
-    late = "import numba; numba.njit(lambda x: x); import gramless"
+    late = "import numba; numba.njit(lambda x: x); import gramless.engine"
     done = python("-c", late, GRAMLESS_VECTORS="portable")
     assert done.returncode != 0
     assert "import gramless before such code" in done.stderr

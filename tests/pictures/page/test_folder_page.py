@@ -72,6 +72,7 @@ def test_all_right_accepts_what_is_left_and_goes_on(page, folder):
     page.locator(".cell").first.click()
     here, words = position(page), chips(page)
     page.get_by_role("button", name=f"Strike {words[0]}", exact=True).click()
+    expect(page.locator("#chips li").nth(0)).to_have_class("said-no")
     page.get_by_role("button", name="All right, next").click()
     expect(page.locator(".cell").nth(1)).to_have_attribute("aria-current", "true")
     assert folder.said(here) == {words[0]: False, REST: False} | dict.fromkeys(words[1:], True)
