@@ -84,14 +84,15 @@ def test_what_cannot_be_is_a_value_error_that_says_what_was_given(which, name, v
     [
         ("n_components", 1.5),
         ("n_landmarks", float("nan")),
-        ("device", "tpu"),
         ("views", 5),
-        ("hidden", 5),
-        ("kernels", None),
+        ("kernel__hidden", 5),
+        ("kernel__kernels", None),
     ],
 )
 def test_the_message_names_the_parameter_the_estimator_and_the_value(name, value, data):
-    with pytest.raises(ValueError, match=rf"'{name}' parameter of DeepMapClassifier must be .* Got {value!r} instead"):
+    nested, _, own = name.rpartition("__")
+    kind = "DeepKernelNetwork" if nested else "DeepMapClassifier"
+    with pytest.raises(ValueError, match=rf"'{own}' parameter of {kind} must be .* Got {value!r} instead"):
         clone(ESTIMATORS["map classifier"]).set_params(**{name: value}).fit(*data)
 
 
