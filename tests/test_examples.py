@@ -14,6 +14,7 @@ SAID = {
     "custom_kernel": "300 vectors of ",
     "keywords_for_pictures": " - ",
     "out_of_core": "2000 vectors of ",
+    "regression": "two targets: R2",
     "serve_with_onnx": "the same scores: True",
     "step_by_step": "the same vectors after loading: True",
 }
