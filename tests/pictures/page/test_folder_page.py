@@ -80,6 +80,21 @@ def test_all_right_accepts_what_is_left_and_goes_on(page, folder):
     expect(page.get_by_role("button", name="Answered 1")).to_be_visible()
 
 
+def test_all_right_waits_for_what_was_struck_a_moment_ago_and_goes_on_once(page, folder):
+    def slowly(route):
+        page.wait_for_timeout(300)
+        route.continue_()
+
+    page.locator(".cell").first.click()
+    here, words = position(page), chips(page)
+    page.route("**/folder/corrections", slowly)
+    for key in ("Shift+Digit1", "Enter", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator(".cell").nth(1)).to_have_attribute("aria-current", "true")
+    assert folder.said(here) == {words[0]: False, REST: False} | dict.fromkeys(words[1:], True)
+    assert folder.said(position(page)) == {}
+
+
 def test_keyboard_alone_from_the_first_picture_to_learning(page, folder):
     page.keyboard.press("n")
     expect(page.locator(".cell").first).to_be_focused()

@@ -227,15 +227,24 @@ function took({ picture, undo }) {
 }
 
 async function allRight() {
-  if (!current || current.item.state !== "described" || performance.now() < steadyFrom) return;
+  const picture = current?.item.id;
+  await posted; // what was struck a moment ago is not accepted
+  if (!current || current.item.id !== picture || current.item.state !== "described" || !isSteady()) return;
   const open = current.item.keywords.filter(({ said }) => said === null);
   if (open.length || !current.item.done) await say(Object.fromEntries(open.map(({ keyword }) => [keyword, true])), true);
   await goOn();
 }
 
+function isSteady() {
+  const steady = performance.now() >= steadyFrom;
+  if (!steady) announce("The keywords have changed: look again.");
+  return steady;
+}
+
 async function goOn() {
+  const { number, item } = current;
   await posted;
-  const { number } = current;
+  if (current?.item.id !== item.id) return; // pressed twice, it goes on once
   if (number + 1 < scroller.total) await choose(number + 1);
   else if (query.show === "next") await show({ show: "next" }, true);
   else announce("That was the last one.");
@@ -426,8 +435,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const digit = /^Digit([1-9])$/.exec(code)?.[1];
   const button = digit && current && at("chips").children[digit - 1]?.querySelector(event.shiftKey ? ".no" : ".yes");
-  if (button && performance.now() >= steadyFrom) button.click();
-  else if (button) announce("The keywords have changed: look again.");
+  if (button && isSteady()) button.click();
   else if (key === "Enter" && current && (target.matches(".cell") || target === document.body)) allRight();
   else if (!digit && KEYS[key.length === 1 ? key.toLowerCase() : key]) KEYS[key.length === 1 ? key.toLowerCase() : key]();
   else return;
