@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from hostile_values import LABELS, VALUES, Rng, array, ordinary
 from sklearn.utils import estimator_html_repr
-from unfolding import unfolded
 
 import gramless as gl
 from gramless import metrics
@@ -30,6 +29,7 @@ from gramless.kernels import (
     Polynomial,
     Precomputed,
 )
+from gramless.maps import layered_map
 from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
 
 KERNELS = (Linear, Polynomial, Gaussian, Laplacian, Intersection, ChiSquare, ArcCosine, Custom, Precomputed)
@@ -80,9 +80,8 @@ def fitted() -> list[Any]:
         for dtype in (np.float64, np.float32):
             views = {"a": X[:, :3].astype(dtype), "b": X[:, 3:].astype(dtype)}
             found.append(kind(**settings, random_state=0).fit(views, y))
-    layered = unfolded(gl.DeepMapNetwork(**ESTIMATORS[gl.DeepMapNetwork], random_state=0).fit(views), views, "paper")
     several = gl.DeepMapClassifier(**ESTIMATORS[gl.DeepMapClassifier], top_k=1, random_state=0)
-    return [*found, layered, several.fit(views, np.column_stack([y, 1 - y, y]))]
+    return [*found, several.fit(views, np.column_stack([y, 1 - y, y]))]
 
 
 def hidden_over(kernels: Iterable[Any]) -> tuple[int, ...]:
@@ -218,8 +217,9 @@ def value_parameter(rng: Rng, i: int) -> Try:
             yield from answers(gl.DeepKernelNetwork("linear", (), learning=small, random_state=0).fit(X, y), X)
         else:
             maps = {"linear": made} if kind is not Unary else {"intersection": made}
-            network = gl.DeepKernelNetwork(tuple(maps), (), learning=None)
-            yield from answers(unfolded(gl.DeepMapNetwork(network, 4, random_state=0).fit(X), X, maps), X)
+            kernel = gl.DeepKernelNetwork(tuple(maps), (), learning=None, random_state=0).fit(X).kernel_
+            views, generator = kernel.views(X), torch.Generator().manual_seed(0)
+            yield layered_map(kernel, views[:4], views, input_maps=maps, generator=generator).transform(views)
 
     return Try(f"{kind.__name__}, parameters", f"{name}={value!r}", [X, value], call)
 

@@ -9,25 +9,17 @@ import numpy as np
 import torch
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
-from unfolding import unfolded
 
 import gramless as gl
 from gramless.heads import OnlineHead
 from gramless.kernels import ArcCosine, ChiSquare, Custom, Gaussian, Laplacian, Precomputed
 from gramless.learning import SemiSupervised
-from gramless.maps.explicit import Fourier, Unary
 from gramless.pictures.annotation import Album, Annotator
 from gramless.pictures.features import PictureFeatures
 
 N, N_ASKED = 24, 4
 WIDTHS = {"a": 4, "b": 3}
 SMALL: dict[str, Any] = {"hidden": (3,), "learning": None, "random_state": 0}
-MIXED = {
-    "intersection": Unary(levels=8),
-    "gaussian": Fourier(n_frequencies=5),
-    "linear": "exact",
-    "polynomial": "exact",
-}
 
 
 def inner(x: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -81,8 +73,6 @@ def models(seed: int) -> dict[str, Any]:
         ),
         "collapsed map": mapped(),
         "collapsed map, float32": gl.DeepMapNetwork(gl.DeepKernelNetwork(**SMALL), 6, random_state=0).fit(single),
-        "layered map": unfolded(mapped(), X, "eigen"),
-        "layered map, other inputs": unfolded(mapped(), X, MIXED),
         "moved landmarks": mapped(tuning="landmarks"),
         "as it comes": gl.DeepMapClassifier(n_landmarks=6, random_state=0).fit(X, y),
         "as it comes, kernel": gl.DeepKernelClassifier(random_state=0).fit(X, Y),

@@ -1,4 +1,4 @@
-"""Networks whose map has its layers unfolded, for tests of what takes any map."""
+"""The layered map of a fitted network, for tests of what holds for both kinds of maps."""
 
 import torch
 
@@ -6,18 +6,6 @@ from gramless.maps import layered_map
 
 
 def unfolded(network, X, **settings):
-    """A fitted DeepMapNetwork with the layered map of its kernel, on its landmarks, in place of its own."""
-    generator = torch.Generator().manual_seed(0)
-    samples = network.kernel_.views(X)
-    network.replace_map(
-        layered_map(
-            network.kernel_,
-            network.landmarks_,
-            samples,
-            n_components=network.n_components,
-            generator=generator,
-            **settings,
-        )
-    )
-    network.clipped_mass_ = network.map_.clipped_mass
-    return network
+    """The map of a DeepMapNetwork's kernel with every layer unfolded, on its landmarks."""
+    settings = {"n_components": network.n_components, "generator": torch.Generator().manual_seed(0)} | settings
+    return layered_map(network.kernel_, network.landmarks_, network.kernel_.views(X), **settings)

@@ -12,8 +12,6 @@ from gramless.maps.explicit import MapRecipe, inner
 from tests.contracts.samples import generator, sample_sets
 from tests.oracles import kernels as oracle
 
-AMPLE = 1 << 30
-
 
 @dataclass(frozen=True)
 class MapCase:
@@ -37,7 +35,7 @@ class MapCase:
         return torch.from_numpy(samples)
 
     def fit(self, landmarks, seed=0):
-        return self.recipe.fit(self.kernel, landmarks, generator(seed), AMPLE)
+        return self.recipe.fit(self.kernel, landmarks, generator(seed))
 
     def kernel_values(self, x, z):
         """From the formula, not from the package's kernel."""

@@ -15,7 +15,6 @@ from gramless.engine import make_plan
 from gramless.engine.plan import Plan
 from gramless.kernels import Distance, Gaussian, Hellinger, Intersection, Linear
 from gramless.network import Layer, Network, ViewKernel, make_activation
-from tests.layered import unfolded
 from tests.networks import random_kernel, random_views
 
 CPU = torch.device("cpu")
@@ -83,8 +82,6 @@ def test_explain_says_what_it_will_take(rng):
     )
     with pytest.raises(ValueError, match="cannot be -5 x 20 pairs"):
         dmn.explain(-5)
-    with pytest.raises(ValueError, match="layer by layer"):
-        unfolded(gl.DeepMapNetwork(kernel, 20, random_state=0).fit(X), X).explain(9)
 
 
 @pytest.mark.parametrize("budget", ["1MiB", "3MiB", "1GiB"])

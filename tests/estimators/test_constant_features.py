@@ -54,11 +54,11 @@ def test_kernels_and_maps_are_numbers(kernel, views, dtype):
     hidden = hidden_under(kernel)
     network = gl.DeepKernelNetwork((kernel,), hidden, learning=Supervised(n_steps=2), random_state=0).fit(X, Y)
     assert np.isfinite(network.kernel_(X)).all()
-    for layered in (False, True) if hidden else (False,):
-        deep_map = gl.DeepMapNetwork(network.kernel_, 10, random_state=0).fit(X)
-        if layered:
-            unfolded(deep_map, X)
-        phi = deep_map.transform(X)
+    mapped = gl.DeepMapNetwork(network.kernel_, 10, random_state=0).fit(X)
+    found = [mapped.transform(X)]
+    if hidden:
+        found.append(unfolded(mapped, X).transform(network.kernel_.views(X)).numpy())
+    for phi in found:
         assert np.isfinite(phi).all()
         values = network.kernel_(X)
         if "view" not in views:  # one landmark says it all

@@ -16,7 +16,6 @@ from sklearn.svm import LinearSVC
 
 import gramless as gl
 from gramless.kernels import Gaussian
-from gramless.maps import CollapsedMap, LayeredMap
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS, RepresenterMap, tune_algorithm1
 from tests.layered import unfolded
@@ -103,55 +102,24 @@ def test_landmarks_that_cannot_be_are_refused(views, settings):
         gl.DeepMapNetwork(**({"kernel": NETWORK, "n_landmarks": 12} | settings)).fit(views)
 
 
-def test_unfolded_layers_are_the_same_map(views):
-    dmn = gl.DeepMapNetwork(NETWORK, 12, random_state=0).fit(views)
-    collapsed = gram(dmn.transform(views))
-    assert isinstance(dmn.map_, CollapsedMap)
-    for settings in ({}, {"input_maps": {"linear": "exact"}}):
-        assert isinstance(unfolded(dmn, views, **settings).map_, LayeredMap)
-        np.testing.assert_allclose(gram(dmn.transform(views)), collapsed, rtol=1e-6)
-    for hidden in (4, (4,)):
-        truncated = gram(unfolded(dmn, views, hidden_components=hidden).transform(views))
-        assert np.abs(truncated - collapsed).max() > 1e-6
-
-
-def test_layers_that_cannot_be_unfolded_so_are_refused(views):
-    dmn = gl.DeepMapNetwork(NETWORK, 12, random_state=0).fit(views)
-    for settings in (
-        {"input_maps": "best"},
-        {"input_maps": {"laplacian": "fourier"}},
-        {"input_maps": {"linear": "best"}},
-        {"hidden_components": (4, 4)},
-    ):
-        with pytest.raises(ValueError, match=next(iter(settings)).split("_")[0]):
-            unfolded(dmn, views, **settings)
-
-
-def test_the_papers_input_maps_stay_close_to_the_kernel(views):
-    dmn = unfolded(gl.DeepMapNetwork(NETWORK, 12, random_state=0).fit(views), views, input_maps="paper")
-    chosen = views[dmn.landmark_indices_]
-    np.testing.assert_allclose(gram(dmn.transform(chosen)), dmn.kernel_(chosen), rtol=0.02)
-
-
-@pytest.mark.parametrize("layered", [False, True])
-def test_clipping_is_reported_per_layer_and_unit_and_warned_of(rng, layered):
+def test_clipping_is_reported_and_warned_of(rng):
     X = rng.random((30, 2))
     network = gl.DeepKernelNetwork(
         ["linear"], (3,), hidden_gain=8.0, output_activation="identity", learning=None, normalize=False
     )
     with pytest.warns(gl.ClippedSpectrumWarning, match="negative and is clipped"):
         dmn = gl.DeepMapNetwork(network, 30, random_state=0).fit(X)
-    if layered:
-        with pytest.warns(gl.ClippedSpectrumWarning, match="a unit's kernel on the landmarks was negative"):
-            unfolded(dmn, X)
-    shape = [len(layer) for layer in dmn.clipped_mass_]
-    assert shape == ([3, 1] if layered else [1])
-    assert all(mass > 0 for mass in dmn.clipped_mass_[0])
+    ((mass,),) = dmn.clipped_mass_
+    assert mass > 0
+    with pytest.warns(gl.ClippedSpectrumWarning, match="a unit's kernel on the landmarks was negative"):
+        hidden, output = unfolded(dmn, X).clipped_mass
+    assert (len(hidden), len(output)) == (3, 1)
+    assert all(mass > 0 for mass in hidden)
 
 
 def test_nothing_is_clipped_where_activations_keep_psd(views, recwarn):
-    dmn = unfolded(gl.DeepMapNetwork(NETWORK, 20, random_state=0).fit(views), views)
-    assert not any(any(layer) for layer in dmn.clipped_mass_)
+    dmn = gl.DeepMapNetwork(NETWORK, 20, random_state=0).fit(views)
+    assert not any(any(layer) for deep_map in (dmn.map_, unfolded(dmn, views)) for layer in deep_map.clipped_mass)
     assert not [w for w in recwarn if w.category is gl.ClippedSpectrumWarning]
 
 
@@ -235,13 +203,13 @@ def test_what_algorithm_1_has_made_is_not_tuned_again(rng):
     assert isinstance(dmn.map_, RepresenterMap)
     with pytest.raises(ValueError, match="Fit anew, with another tuning"):
         dmn.fine_tune(views)
+    with pytest.raises(ValueError, match="layer by layer"):
+        dmn.explain(9)
 
 
 def test_what_cannot_be_tuned_is_said(views):
     with pytest.raises(ValueError, match=r"'tuning' parameter .* Got 'magic'"):
         gl.DeepMapNetwork(NETWORK, 10, tuning="magic", random_state=0).fit(views)
-    with pytest.raises(ValueError, match="LayeredMap is not fine-tuned"):
-        unfolded(gl.DeepMapNetwork(NETWORK, 10, random_state=0).fit(views), views).fine_tune(views)
 
 
 def test_more_landmarks_than_samples_takes_all_of_them(views):

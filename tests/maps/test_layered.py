@@ -11,6 +11,7 @@ from gramless.kernels import Gaussian, Intersection, Linear, Polynomial
 from gramless.maps import build_layered
 from gramless.maps.explicit import Eigen, Exact, Fourier, Unary, inner
 from gramless.network import Layer, ViewKernel, make_activation
+from tests.layered import unfolded
 from tests.networks import random_kernel, random_views, seeds
 from tests.oracles import networks as oracle
 
@@ -112,3 +113,44 @@ def test_refuses_landmarks_that_do_not_fit_the_budget(rng):
     kernel = paper_network(views)
     with gl.config_context(memory_budget=10_000), pytest.raises(gl.MemoryBudgetError, match="40 landmarks"):
         build(kernel, views)
+
+
+@pytest.fixture
+def fitted(rng):
+    """A fitted network, and samples."""
+    views = random_views(rng, 50)
+    network = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)
+    return gl.DeepMapNetwork(network, 12, random_state=0).fit(views), views
+
+
+def gram(phi):
+    return np.asarray(phi @ phi.T)
+
+
+def test_unfolded_layers_are_the_map_of_the_network_unless_they_are_truncated(fitted):
+    dmn, views = fitted
+    collapsed = gram(dmn.transform(views))
+    for settings in ({}, {"input_maps": {"linear": "exact"}}):
+        np.testing.assert_allclose(gram(unfolded(dmn, views, **settings).transform(views)), collapsed, rtol=1e-6)
+    for hidden in (4, (4,)):
+        truncated = gram(unfolded(dmn, views, hidden_components=hidden).transform(views))
+        assert np.abs(truncated - collapsed).max() > 1e-6
+
+
+def test_layers_that_cannot_be_unfolded_so_are_refused(fitted):
+    for settings in (
+        {"input_maps": "best"},
+        {"input_maps": {"laplacian": "fourier"}},
+        {"input_maps": {"linear": "best"}},
+        {"hidden_components": (4, 4)},
+    ):
+        with pytest.raises(ValueError, match=next(iter(settings)).split("_")[0]):
+            unfolded(*fitted, **settings)
+
+
+def test_the_papers_input_maps_stay_close_to_the_kernel(fitted):
+    dmn, views = fitted
+    chosen = views[dmn.landmark_indices_]
+    np.testing.assert_allclose(
+        gram(unfolded(dmn, views, input_maps="paper").transform(chosen)), dmn.kernel_(chosen), rtol=0.02
+    )

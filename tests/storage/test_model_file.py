@@ -13,10 +13,8 @@ from sklearn.frozen import FrozenEstimator
 import gramless as gl
 from gramless.kernels import Custom, Distance, Gaussian, Precomputed
 from gramless.learning import SemiSupervised
-from gramless.maps.explicit import Fourier, Unary
 from gramless.storage.model_file import FORM, FORM_VERSION
 from gramless.support.array_file import write_array_file
-from tests.layered import unfolded
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 
@@ -38,12 +36,6 @@ def data(rng):
 NETWORK = {"hidden": (4,), "learning": None, "random_state": 0}
 KERNEL = gl.DeepKernelNetwork(**NETWORK)
 SMALL = {"kernel": KERNEL, "random_state": 0}
-MIXED = {
-    "intersection": Unary(levels=8),
-    "gaussian": Fourier(n_frequencies=9),
-    "linear": "exact",
-    "polynomial": "exact",
-}
 
 MODELS = {
     "kernel network": KERNEL,
@@ -74,31 +66,16 @@ MODELS = {
 }
 
 
-LAYERED_MAPS = {
-    "layers unfolded": (KERNEL, {}),
-    "the paper's input maps": (KERNEL, {"input_maps": "paper"}),
-    "other input maps": (KERNEL, {"input_maps": MIXED}),
-    "exact roots": (
-        gl.DeepKernelNetwork(("hellinger", "linear"), **NETWORK),
-        {"input_maps": {"hellinger": "exact"}},
-    ),
-}
-
-
 def answers(model, X):
     if hasattr(model, "predict"):
         return model.decision_function(X)
     return model.transform(X) if hasattr(model, "transform") else model.kernel_(X)
 
 
-@pytest.mark.parametrize("name", [*MODELS, *LAYERED_MAPS])
+@pytest.mark.parametrize("name", MODELS)
 def test_a_fitted_model_comes_back_with_every_parameter_and_the_same_answers(name, data, tmp_path):
     X, y = data
-    if name in MODELS:
-        model = MODELS[name].fit(X, y)
-    else:
-        kernel, settings = LAYERED_MAPS[name]
-        model = unfolded(gl.DeepMapNetwork(kernel, 12, random_state=0).fit(X), X, **settings)
+    model = MODELS[name].fit(X, y)
     path = tmp_path / "model.gramless"
     gl.save(model, path)
     loaded = gl.load(path)

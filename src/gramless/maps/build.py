@@ -69,16 +69,15 @@ def build_layered(
     the layer really has to reproduce.
     """
     refuse_conditional((entry.kernel for entry in kernel.inputs), "the layered map")
-    budget = current_budget()
     n_landmarks, widest = len(landmarks), max(layer.n_inputs + 2 * layer.n_units for layer in kernel.layers)
     require(
         8.0 * n_landmarks**2 * widest,
-        budget,
+        current_budget(),
         what=f"the layered map of a network with up to {widest} units on {n_landmarks:,} landmarks",
         remedy="Use the collapsed map (DeepMapNetwork), fewer landmarks, or raise memory_budget.",
     )
     device = choose_device(landmarks)
-    input_maps = fit_input_maps(kernel, landmarks, recipes, generator, budget, bounds, dtype)
+    input_maps = fit_input_maps(kernel, landmarks, recipes, generator, bounds, dtype)
     maps: list = [
         input_map.compress(landmarks.tensor(entry.view, torch.float64, device))
         for entry, input_map in zip(kernel.inputs, input_maps, strict=True)
@@ -122,7 +121,6 @@ def fit_input_maps(
     landmarks: Views,
     recipes: Sequence[MapRecipe],
     generator: torch.Generator,
-    budget: int,
     bounds: ViewBounds | None,
     dtype: torch.dtype,
 ) -> list[ExplicitMap]:
@@ -130,7 +128,7 @@ def fit_input_maps(
     for entry, recipe in zip(kernel.inputs, recipes, strict=True):
         points = landmarks.tensor(entry.view, dtype, choose_device(landmarks))
         of_view = partial(bounds, entry.view) if bounds is not None else None
-        maps.append(recipe.fit(entry.kernel, points, generator, budget, of_view))
+        maps.append(recipe.fit(entry.kernel, points, generator, of_view))
     return maps
 
 

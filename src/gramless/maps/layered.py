@@ -10,12 +10,9 @@ from torch import Tensor, nn
 
 from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device, finite
-from gramless.errors import DataError
 from gramless.maps.explicit import ExplicitMap
-from gramless.maps.explicit.unary import UnaryCodes, UnaryMap
 from gramless.maps.sublayers import MapLayer
 from gramless.support.budget import row_blocks
-from gramless.support.checks import check_array
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -44,32 +41,6 @@ class LayeredMap(nn.Module):
         self.clipped_mass = [list(units) for units in clipped_mass]
         self.clipped_norm = [list(units) for units in clipped_norm]
         self.dtype = dtype
-        self._check()
-
-    def _check(self) -> None:
-        """Whether the input maps are those of the kernel, and every layer takes what the one before gives."""
-        widths = [self.kernel.layout[entry.view] for entry in self.kernel.inputs]
-        if [input_map.n_inputs for input_map in self.input_maps] != widths:
-            raise DataError(
-                f"input maps are on views of {widths} columns, got maps of "
-                f"{[input_map.n_inputs for input_map in self.input_maps]} features."
-            )
-        if len(self.layers) != len(self.kernel.layers):
-            raise DataError(f"a network of {len(self.kernel.layers)} layers, got a map of {len(self.layers)}.")
-        n_landmarks = self.map_layers[0].project.projections[0].shape[0]
-        coded = [isinstance(input_map, UnaryMap) for input_map in self.input_maps]
-        columns = [m.n_inputs if codes else m.n_columns for m, codes in zip(self.input_maps, coded, strict=True)]
-        for layer, built in zip(self.kernel.layers, self.map_layers, strict=True):
-            check_array("the roots of weights", built.concatenate.roots, (layer.n_units, layer.n_inputs))
-            anchors, projections = built.respond.anchors, built.project.projections
-            if [isinstance(anchor, UnaryCodes) for anchor in anchors] != coded or len(projections) != layer.n_units:
-                raise DataError(f"a layer of {layer.n_inputs} inputs and {layer.n_units} units lacks some of them.")
-            for anchor, n_columns in zip(anchors, columns, strict=True):
-                points = anchor.codes if isinstance(anchor, UnaryCodes) else anchor
-                check_array("the anchors of a layer", points, (n_landmarks, n_columns))
-            for projection in projections:
-                check_array("the projection of a unit", projection, (n_landmarks, None))
-            columns, coded = [projection.shape[1] for projection in projections], [False] * len(projections)
 
     @property
     def map_layers(self) -> list[MapLayer]:

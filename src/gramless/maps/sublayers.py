@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from gramless.maps.explicit import inner
 from gramless.maps.explicit.unary import UnaryCodes
 from gramless.network import Activation
-from gramless.support.checks import check_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,6 @@ class Concatenate(nn.Module):
 
     def __init__(self, roots: Tensor) -> None:
         super().__init__()
-        check_array("the roots of weights", roots, (None, None), least=0.0)
         self.register_buffer("roots", roots)
 
     def forward(self, maps: Sequence[Any]) -> Concatenation:
@@ -56,9 +54,6 @@ class Respond(nn.Module):
     def __init__(self, anchors: Sequence[Tensor | UnaryCodes], activation: Activation) -> None:
         super().__init__()
         self.anchors: list[Any] = list(anchors)
-        for anchor in self.anchors:
-            for part in anchor.parts if isinstance(anchor, UnaryCodes) else [anchor]:
-                check_array("the anchors of a layer", part, [None] * part.ndim)
         self.activation = activation
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
@@ -75,8 +70,6 @@ class Project(nn.Module):
     def __init__(self, projections: Sequence[Tensor]) -> None:
         super().__init__()
         self.projections = list(projections)
-        for projection in self.projections:
-            check_array("the projection of a unit", projection, (None, None))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         self.projections = [fn(U) for U in self.projections]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from gramless.errors import FileFormatError
 from gramless.storage.packing import pack, unpack, worth_packing
@@ -64,7 +64,7 @@ class Encoder:
             return str(value)
         if isinstance(value, (int, float, np.number, np.bool_)):
             return self._number(value)
-        if isinstance(value, (list, nn.ModuleList)):
+        if isinstance(value, list):
             return [self.encode(item) for item in value]
         for kind, types, encode in self._kinds():
             if isinstance(value, types):

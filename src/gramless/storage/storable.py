@@ -41,8 +41,8 @@ from gramless.heads.operating_points import OperatingPoint
 from gramless.heads.ridge_path import RidgeSolution, Uncertainty
 from gramless.kernels import KERNELS
 from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
-from gramless.maps import CollapsedMap, LayeredMap, sublayers
-from gramless.maps.explicit import eigen, exact, fourier, spectrum, unary
+from gramless.maps import CollapsedMap
+from gramless.maps.explicit import Projection
 from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, activations
 from gramless.support.checks import conforms
@@ -62,11 +62,7 @@ VALUES: dict[str, type] = {cls.__name__: cls for cls in KERNELS} | {
         *(activations.Tanh, activations.Sinh, activations.Exp, activations.Identity),
         *(activations.Power, activations.CustomActivation),
         *(DeepKernel, ViewKernel, Layer),
-        *(exact.Exact, exact.HellingerMap, exact.LinearMap, exact.PolynomialMap, fourier.Fourier, fourier.FourierMap),
-        *(eigen.Eigen, eigen.EigenMap, spectrum.Projection),
-        *(unary.Unary, unary.UnaryMap, unary.UnaryCodes),
-        *(CollapsedMap, LayeredMap, RepresenterMap),
-        *(sublayers.Concatenate, sublayers.Respond, sublayers.Project, sublayers.MapLayer),
+        *(CollapsedMap, RepresenterMap, Projection),
         *(Head, Labels, FitSummary, OnlineHead, Calibration, Temperature, TopGains, TopK, Threshold),
         *(SettingsPoint, SquaredHinge, LeastSquares),
         *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from gramless.errors import ClippedSpectrumWarning
 from gramless.kernels import Gaussian, Precomputed
 from gramless.maps.explicit import Eigen, Fourier
-from tests.contracts.maps import AMPLE
 from tests.contracts.samples import generator, sample_sets
 from tests.maps.explicit.cases import EIGEN, FOURIER
 from tests.oracles import kernels as oracle
@@ -51,7 +50,7 @@ def test_eigen_is_exact_to_rounding_where_the_gram_matrix_is_well_conditioned(ca
 def test_eigen_with_fewer_components_is_the_best_approximation_of_that_rank(rng):
     landmarks = torch.from_numpy(rng.normal(size=(8, 3)))
     gram = oracle.matrix(oracle.gaussian(1.0), landmarks.numpy(), landmarks.numpy())
-    explicit = Eigen(n_components=3).fit(Gaussian(scale=1.0), landmarks, generator(), AMPLE)
+    explicit = Eigen(n_components=3).fit(Gaussian(scale=1.0), landmarks, generator())
     phi = explicit.transform(landmarks).numpy()
     assert explicit.n_columns == 3
     np.testing.assert_allclose(phi @ phi.T, map_oracle.psd_part(gram, 3), rtol=0, atol=1e-12)
@@ -60,7 +59,7 @@ def test_eigen_with_fewer_components_is_the_best_approximation_of_that_rank(rng)
 def test_eigen_says_so_when_the_kernel_is_not_psd():
     numbers = torch.arange(2.0).reshape(-1, 1)
     with pytest.warns(ClippedSpectrumWarning, match="precomputed"):
-        Eigen().fit(Precomputed([[1.0, 2.0], [2.0, 1.0]]), numbers, generator(), AMPLE)
+        Eigen().fit(Precomputed([[1.0, 2.0], [2.0, 1.0]]), numbers, generator())
 
 
 @pytest.mark.parametrize("case", FOURIER, ids=str)

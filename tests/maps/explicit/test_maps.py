@@ -6,7 +6,8 @@ import torch
 from gramless.errors import MemoryBudgetError
 from gramless.kernels import Distance, Gaussian, Intersection, Laplacian, Linear, Polynomial
 from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
-from tests.contracts.maps import AMPLE, MapContract
+from gramless.support.config import config_context
+from tests.contracts.maps import MapContract
 from tests.contracts.samples import generator
 from tests.maps.explicit.cases import EIGEN, EXACT, FOURIER, UNARY
 
@@ -28,7 +29,7 @@ class TestEveryMap(MapContract):
 )
 def test_a_kernel_that_the_recipe_does_not_support_is_refused_by_name(recipe, kernel, message):
     with pytest.raises(TypeError, match=message):
-        recipe.fit(kernel, torch.ones(3, 2), generator(), AMPLE)
+        recipe.fit(kernel, torch.ones(3, 2), generator())
 
 
 @pytest.mark.parametrize(
@@ -40,8 +41,8 @@ def test_a_kernel_that_the_recipe_does_not_support_is_refused_by_name(recipe, ke
     ],
 )
 def test_a_map_that_does_not_fit_into_memory_is_refused_with_its_size(recipe, kernel, message):
-    with pytest.raises(MemoryBudgetError, match=message):
-        recipe.fit(kernel, torch.ones(40, 100), generator(), 30_000)
+    with config_context(memory_budget=30_000), pytest.raises(MemoryBudgetError, match=message):
+        recipe.fit(kernel, torch.ones(40, 100), generator())
 
 
 @pytest.mark.parametrize(
@@ -60,4 +61,4 @@ def test_choices_that_make_no_map_are_refused(recipe, parameters):
 @pytest.mark.parametrize("kind", [Gaussian, Laplacian])
 def test_fourier_needs_a_settled_width(kind):
     with pytest.raises(RuntimeError, match="fit"):
-        Fourier(3).fit(kind(scale="mean"), torch.ones(3, 2), generator(), AMPLE)
+        Fourier(3).fit(kind(scale="mean"), torch.ones(3, 2), generator())

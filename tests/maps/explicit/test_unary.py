@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 from gramless.errors import DataError
 from gramless.kernels import Intersection
 from gramless.maps.explicit import Unary, inner
-from tests.contracts.maps import AMPLE
 from tests.contracts.samples import generator
 from tests.maps.explicit.cases import UNARY
 from tests.oracles import kernels as oracle
@@ -31,7 +30,7 @@ def histograms(draw):
 
 
 def fit(samples, levels, rounding="nearest", **options):
-    return Unary(levels, rounding).fit(Intersection(), torch.from_numpy(samples), generator(), AMPLE, **options)
+    return Unary(levels, rounding).fit(Intersection(), torch.from_numpy(samples), generator(), **options)
 
 
 @pytest.mark.parametrize("levels", [2, 8, 64, 255])

@@ -1,6 +1,5 @@
 """Exported files in onnxruntime, and how close they have to be to the package."""
 
-from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ import onnxruntime
 import torch
 
 import gramless as gl
-from gramless.maps import LayeredMap
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.storage.onnx import export_onnx
 
@@ -43,19 +41,10 @@ def check_vectors(network, X, folder, *, rows_at_once=ROWS):
     expected = np.asarray(network.transform(X))
     assert (found.dtype, found.shape) == (np.float32, expected.shape)
     found, expected = found.astype(np.float64), expected.astype(np.float64)
-    exact = in_float64(network.map_).transform(gl.Views(X).match(network.kernel_.layout)).numpy()
+    exact = replace(network.map_, dtype=torch.float64).transform(gl.Views(X).match(network.kernel_.layout)).numpy()
     for f, e, own in ((found, expected, exact), (found @ found.T, expected @ expected.T, exact @ exact.T)):
         allowed = ACCURACY * np.abs(e).max(initial=0.0) + 4 * np.abs(e - own).max(initial=0.0)
         assert np.abs(f - e).max(initial=0.0) <= allowed
-
-
-def in_float64(deep_map):
-    """The same map, evaluated in float64."""
-    if isinstance(deep_map, LayeredMap):
-        deep_map = deepcopy(deep_map)
-        deep_map.dtype = torch.float64
-        return deep_map.to(torch.float64)
-    return replace(deep_map, dtype=torch.float64)
 
 
 def kernel_values(kernel, X, Z, folder, dtype=np.float32, activation="identity"):

@@ -7,11 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gramless as gl
-from gramless.kernels import Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
-from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
+from gramless.kernels import Intersection
 from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, make_activation
-from tests.layered import unfolded
 from tests.networks import random_kernel, random_views, seeds
 from tests.storage.onnx.exported import answers, check_vectors
 
@@ -25,7 +23,6 @@ MAPS = {
     "fewer components": {"n_components": 5},
     "moved landmarks": {"tuning": "landmarks"},
 }
-LAYERED_MAPS = {"layered": {}, "layered, truncated": {"hidden_components": 6}}
 
 
 def float32_views(rng, n_rows, dtype, **shape):
@@ -40,18 +37,14 @@ def fitted(kernel, X, **settings_):
 
 @DTYPES
 @SHAPES
-@pytest.mark.parametrize("kind", [*MAPS, *LAYERED_MAPS])
+@pytest.mark.parametrize("kind", MAPS)
 @settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=seeds, activation=ACTIVATIONS, output=ACTIVATIONS)
 def test_random_networks(kind, hidden, dtype, seed, activation, output, tmp_path):
     rng = np.random.default_rng(seed)
     X = float32_views(rng, N_LANDMARKS + N_OTHERS, dtype)
     kernel = random_kernel(rng, gl.Views(X), hidden, [activation] * len(hidden) + [output])
-    if kind in MAPS:
-        network = fitted(kernel, X, **MAPS[kind])
-    else:
-        network = unfolded(fitted(kernel, X, n_components=7), X, **LAYERED_MAPS[kind])
-    check_vectors(network, X, tmp_path)
+    check_vectors(fitted(kernel, X, **MAPS[kind]), X, tmp_path)
 
 
 def representer(network, X, rng):
@@ -84,41 +77,6 @@ def test_maps_of_algorithm_1(hidden, dtype, seed, activation, output, tmp_path):
     network = fitted(random_kernel(rng, gl.Views(X), hidden, [activation] * len(hidden) + [output]), X)
     network.map_ = representer(network, X, rng)
     check_vectors(network, X, tmp_path)
-
-
-INPUT_MAPS = {
-    "eigen": (Linear(), Eigen()),
-    "eigen, truncated": (Gaussian(scale=0.8), Eigen(n_components=3)),
-    "linear": (Linear(), Exact()),
-    "linear, normalised": (Linear(normalize=True), Exact()),
-    "hellinger": (Hellinger(), Exact()),
-    "hellinger, normalised": (Hellinger(normalize=True), Exact()),
-    "polynomial": (Polynomial(degree=2), Exact()),
-    "polynomial, normalised": (Polynomial(degree=3, normalize=True), Exact()),
-    "polynomial with offset": (Polynomial(degree=3, offset=0.5), Exact()),
-    "polynomial with offset, normalised": (Polynomial(degree=2, offset=0.5, normalize=True), Exact()),
-    "fourier gaussian": (Gaussian(scale=0.8), Fourier(n_frequencies=30)),
-    "fourier laplacian": (Laplacian(scale=2.0), Fourier(n_frequencies=30)),
-    "unary, nearest": (Intersection(), Unary(levels=16)),
-    "unary, floor, normalised": (Intersection(normalize=True), Unary(levels=64, rounding="floor")),
-}
-
-
-@DTYPES
-@pytest.mark.parametrize("name", INPUT_MAPS)
-def test_every_input_map_of_a_layered_map(name, dtype, rng, tmp_path):
-    kernel, recipe = INPUT_MAPS[name]
-    X = float32_views(rng, N_LANDMARKS + N_OTHERS, dtype, widths=(4, 3))
-    X["v1"][:, 1] = 0.25  # a feature without width
-    inputs = tuple(ViewKernel(view, kernel) for view in X)
-    layers = (
-        Layer(rng.random((3, 2)) / 20, make_activation("sinh")),
-        Layer(rng.random((1, 3)), make_activation("exp")),
-    )
-    deep = gl.DeepKernel(inputs, layers, gl.Views(X).layout, scale=1.3)
-    network = unfolded(fitted(deep, X), X, input_maps={kernel.name: recipe})
-    outside = {view: np.vstack([block, 1.5 * block[:4], 0.0 * block[:1]]) for view, block in X.items()}
-    check_vectors(network, outside, tmp_path)
 
 
 def small_network(rng, X):

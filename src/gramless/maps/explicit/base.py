@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gramless.kernels import Kernel
 from gramless.kernels.operations import inverse_root
+from gramless.support.checks import Constraints, check_parameters
 
 Bounds = Callable[[], tuple[Tensor, Tensor]]
 """Finds the smallest and the largest value of every feature, over all training samples."""
@@ -20,11 +20,6 @@ class ExplicitMap(ABC):
     """phi with <phi(x), phi(z)> equal or close to kernel(x, z): an immutable value, made by a `MapRecipe`."""
 
     kernel: Kernel
-
-    @property
-    @abstractmethod
-    def n_inputs(self) -> int:
-        """How many columns `transform` takes."""
 
     @property
     @abstractmethod
@@ -47,20 +42,18 @@ class ExplicitMap(ABC):
 class MapRecipe(ABC):
     """How to make the explicit map of a kernel; holds the choices, such as a number of levels or of frequencies."""
 
+    _parameter_constraints: ClassVar[Constraints] = {}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     @abstractmethod
-    def fit(
-        self,
-        kernel: Kernel,
-        landmarks: Tensor,
-        generator: torch.Generator,
-        budget: int,
-        bounds: Bounds | None = None,
-    ) -> ExplicitMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> ExplicitMap:
         """Make the map.
 
         `landmarks` (N, d) are the samples on which eigendecomposition maps are exact; `bounds` finds the
         smallest and largest value of each feature over all training samples (over the landmarks, if not given); a map
-        whose landmark matrix does not fit into `budget` bytes is refused.
+        that does not fit into the memory budget is refused.
         """
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gramless.kernels import Kernel
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe, refuse_conditional
 from gramless.maps.explicit.spectrum import Projection, project, warn_if_clipped
 from gramless.support.budget import require
-from gramless.support.checks import Constraints, check_array, check_parameters, whole
+from gramless.support.checks import Constraints, whole
+from gramless.support.config import current_budget
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,11 @@ class Eigen(MapRecipe):
 
     _parameter_constraints: ClassVar[Constraints] = {"n_components": [whole(1), None]}
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def fit(
-        self,
-        kernel: Kernel,
-        landmarks: Tensor,
-        generator: torch.Generator,
-        budget: int,
-        bounds: Bounds | None = None,
-    ) -> EigenMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> EigenMap:
         refuse_conditional([kernel], "an eigendecomposition of one kernel")
         require(
             3 * len(landmarks) ** 2 * 8,
-            budget,
+            current_budget(),
             what=f"the eigendecomposition of {len(landmarks)} landmarks",
             remedy="Use fewer landmarks, or raise memory_budget.",
         )
@@ -52,14 +42,6 @@ class EigenMap(ExplicitMap):
     kernel: Kernel
     landmarks: Tensor  # (N, d)
     projection: Projection
-
-    def __post_init__(self) -> None:
-        check_array("the landmarks of a map", self.landmarks, (len(self.projection.matrix), None))
-        self.kernel.diagonal(self.landmarks)  # refuses those that the kernel is not defined for
-
-    @property
-    def n_inputs(self) -> int:
-        return self.landmarks.shape[1]
 
     @property
     def n_columns(self) -> int:

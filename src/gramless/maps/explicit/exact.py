@@ -7,27 +7,20 @@ from functools import cached_property
 from math import comb, sqrt
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from gramless.errors import DataError
 from gramless.kernels import Hellinger, Kernel, Linear, Polynomial
 from gramless.kernels.features import take_root
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.budget import require
+from gramless.support.config import current_budget
 
 
 @dataclass(frozen=True)
 class Exact(MapRecipe):
     """The exact map, for linear, polynomial and Hellinger kernels."""
 
-    def fit(
-        self,
-        kernel: Kernel,
-        landmarks: Tensor,
-        generator: torch.Generator,
-        budget: int,
-        bounds: Bounds | None = None,
-    ) -> ExplicitMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> ExplicitMap:
         n_features = landmarks.shape[1]
         if isinstance(kernel, Linear):
             return LinearMap(kernel, n_features)
@@ -37,7 +30,7 @@ class Exact(MapRecipe):
             n_columns = count_monomials(n_features, kernel.degree, kernel.offset)
             require(
                 len(landmarks) * n_columns * landmarks.element_size(),
-                budget,
+                current_budget(),
                 what=f"the exact map of a degree-{kernel.degree} polynomial kernel on {n_features} features has "
                 f"{n_columns:,} columns; mapping {len(landmarks)} landmarks",
                 remedy="Use the eigendecomposition map (input_maps='eigen'), which has one column per landmark.",
@@ -54,14 +47,6 @@ class ExactMap(ExplicitMap):
 
     kernel: Kernel
     n_features: int
-
-    def __post_init__(self) -> None:
-        if self.n_features < 1:
-            raise DataError(f"a map needs at least one feature, got {self.n_features}.")
-
-    @property
-    def n_inputs(self) -> int:
-        return self.n_features
 
     @property
     def n_columns(self) -> int:

@@ -7,13 +7,13 @@ from math import sqrt
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from gramless.errors import DataError
 from gramless.kernels import Gaussian, Kernel, Laplacian
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
 from gramless.support.budget import require
-from gramless.support.checks import Constraints, check_array, check_parameters, whole
+from gramless.support.checks import Constraints, whole
+from gramless.support.config import current_budget
 
 
 @dataclass(frozen=True)
@@ -24,20 +24,10 @@ class Fourier(MapRecipe):
 
     _parameter_constraints: ClassVar[Constraints] = {"n_frequencies": [whole(1)]}
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def fit(
-        self,
-        kernel: Kernel,
-        landmarks: Tensor,
-        generator: torch.Generator,
-        budget: int,
-        bounds: Bounds | None = None,
-    ) -> FourierMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> FourierMap:
         require(
             2 * 8.0 * landmarks.shape[1] * self.n_frequencies,
-            budget,
+            current_budget(),
             what=f"{self.n_frequencies:,} random frequencies of {landmarks.shape[1]:,} features",
             remedy="Use fewer frequencies, or raise memory_budget.",
         )
@@ -58,15 +48,6 @@ class FourierMap(ExplicitMap):
 
     kernel: Gaussian | Laplacian
     frequencies: Tensor  # (d, n_frequencies)
-
-    def __post_init__(self) -> None:
-        check_array("the frequencies of a map", self.frequencies, (None, None))
-        if 0 in self.frequencies.shape:
-            raise DataError(f"a map needs at least one frequency, got the shape {tuple(self.frequencies.shape)}.")
-
-    @property
-    def n_inputs(self) -> int:
-        return self.frequencies.shape[0]
 
     @property
     def n_columns(self) -> int:

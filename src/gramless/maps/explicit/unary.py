@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from gramless.errors import DataError
 from gramless.kernels import Intersection, Kernel
 from gramless.kernels.operations import inverse_root
 from gramless.kernels.statistics import Statistic, pair_statistic
 from gramless.maps.explicit.base import Bounds, ExplicitMap, MapRecipe
-from gramless.support.checks import Constraints, StrOptions, check_array, check_parameters, whole
+from gramless.support.checks import Constraints, StrOptions, whole
 
 
 @dataclass(frozen=True)
@@ -32,17 +31,7 @@ class Unary(MapRecipe):
         "rounding": [StrOptions({"nearest", "floor"})],
     }
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def fit(
-        self,
-        kernel: Kernel,
-        landmarks: Tensor,
-        generator: torch.Generator,
-        budget: int,
-        bounds: Bounds | None = None,
-    ) -> UnaryMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> UnaryMap:
         if not isinstance(kernel, Intersection):
             raise TypeError(f"the unary map is that of the intersection kernel, not of {kernel.name}.")
         kernel.check(landmarks)
@@ -63,15 +52,6 @@ class UnaryMap(ExplicitMap):
     width: Tensor  # (d,): high - low
     levels: int
     rounding: str
-
-    def __post_init__(self) -> None:
-        Unary(self.levels, self.rounding)  # type: ignore[arg-type]  # refuses what cannot be
-        check_array("the lower bounds of a map", self.low, (None,), least=0.0)
-        check_array("the widths of a map", self.width, (len(self.low),), least=0.0)
-
-    @property
-    def n_inputs(self) -> int:
-        return len(self.low)
 
     @property
     def n_columns(self) -> int:
@@ -111,14 +91,6 @@ class UnaryCodes:
     gains: Tensor  # (n,): 1, or the normalisation of each sample
     step: Tensor  # (d,)
     constant: Tensor  # sum of the lower bounds
-
-    def __post_init__(self) -> None:
-        if self.codes.ndim != 2:
-            raise DataError(f"codes must have the shape (n, d), got {tuple(self.codes.shape)}.")
-        n, d = self.codes.shape
-        found = [tuple(part.shape) for part in (self.gains, self.step, self.constant)]
-        if found != [(n,), (d,), ()]:
-            raise DataError(f"codes of shape {(n, d)} need parts of shapes {[(n,), (d,), ()]}, got {found}.")
 
     @property
     def parts(self) -> tuple[Tensor, ...]:

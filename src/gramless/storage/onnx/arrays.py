@@ -15,9 +15,3 @@ def as_array(tensor: Tensor) -> np.ndarray:
 def dense(points: Views, view: str) -> np.ndarray:
     """Fixed samples of one view: (n_points, width)."""
     return np.asarray(Views({view: points[view]}), dtype=np.float64)
-
-
-def stack(matrices: list[np.ndarray]) -> np.ndarray:
-    """Matrices with different numbers of columns in one array; columns that are missing are 0."""
-    width = max(matrix.shape[1] for matrix in matrices)
-    return np.stack([np.pad(matrix, ((0, 0), (0, width - matrix.shape[1]))) for matrix in matrices])

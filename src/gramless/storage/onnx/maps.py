@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from gramless.maps import CollapsedMap, LayeredMap
-from gramless.maps.sublayers import MapLayer
+from gramless.maps import CollapsedMap
 from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer
-from gramless.storage.onnx.arrays import as_array, stack
+from gramless.storage.onnx.arrays import as_array
 from gramless.storage.onnx.graph import Graph, multiply
-from gramless.storage.onnx.input_maps import add_input_products
 from gramless.storage.onnx.layers import Rows, add_activation, add_elementary, add_layers, flatten
 
 
@@ -32,30 +30,6 @@ def collapsed(graph: Graph, deep_map: CollapsedMap, rows: Rows, rows_at_once: in
     elementary = add_elementary(graph, kernel, rows, landmarks, rows_at_once)
     responses = add_layers(graph, kernel.layers, elementary, len(landmarks))
     return multiply(graph, responses, kernel.scale * as_array(deep_map.projection.matrix), head)
-
-
-def layered(graph: Graph, deep_map: LayeredMap, rows: Rows, rows_at_once: int, head: np.ndarray | None) -> str:
-    """Every layer as inner products with the landmarks' vectors, (n, N) of every map of the layer before."""
-    *hidden, last = deep_map.map_layers
-    first = deep_map.map_layers[0]
-    inputs = zip(deep_map.kernel.inputs, deep_map.input_maps, first.respond.anchors, strict=True)
-    products = flatten(
-        graph, [add_input_products(graph, phi, anchors, rows[q.view], rows_at_once) for q, phi, anchors in inputs]
-    )
-    for layer, following in zip(hidden, deep_map.map_layers[1:], strict=True):
-        projections = stack([as_array(U) for U in layer.project.projections])  # (n_units, N, r)
-        anchors = stack([as_array(A) for A in following.respond.anchors]).transpose(0, 2, 1)  # (n_units, r, N)
-        maps = multiply(graph, _responses(graph, layer, products), projections, anchors)
-        products = graph.node("Reshape", maps, [len(projections), -1])
-    output = graph.node("Squeeze", _responses(graph, last, products), [0])
-    return multiply(graph, output, as_array(last.project.projections[0]), head)
-
-
-def _responses(graph: Graph, layer: MapLayer, products: str) -> str:
-    """The activation of weighted inner products (n_inputs, n N): (n_units, n, N)."""
-    weights = as_array(layer.concatenate.roots) ** 2
-    values = add_activation(graph, layer.respond.activation, graph.node("MatMul", weights, products))
-    return graph.node("Reshape", values, [len(weights), -1, len(layer.project.projections[0])])
 
 
 def representer(graph: Graph, deep_map: RepresenterMap, rows: Rows, rows_at_once: int, head: np.ndarray | None) -> str:
@@ -84,7 +58,6 @@ def _weighted_anchors(layer: Layer, anchors: np.ndarray) -> np.ndarray:
 
 MAPS: dict[type, Callable[[Graph, Any, Rows, int, np.ndarray | None], str]] = {
     CollapsedMap: collapsed,
-    LayeredMap: layered,
     RepresenterMap: representer,
 }
 
