@@ -68,9 +68,9 @@ def describe_corel5k(data: Path, views: Sequence[str], cache: FeatureCache | Non
     described = features.describe((*train.paths, *test.paths), cache=cache)
     names = (*train.names, *test.names)
     if described.views is None or described.unreadable:
-        bad = described.unreadable[0]
+        first, reason = next(iter(described.unreadable.items()))
         raise DataError(
-            f"{len(described.unreadable)} pictures of {data} cannot be read; {names[bad.position]} {bad.reason}. The "
+            f"{len(described.unreadable)} pictures of {data} cannot be read; {names[first]} {reason}. The "
             "split that papers report on is whole: copy these pictures again."
         )
     labels = np.concatenate([train.labels, test.labels])

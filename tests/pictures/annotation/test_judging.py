@@ -10,7 +10,7 @@ from gramless.errors import DataError
 from gramless.heads import Calibration, TopGains
 from gramless.pictures.annotation import Album, Annotator, judge
 from gramless.pictures.datasets import AnnotatedPictures, Problem
-from gramless.pictures.features import Described, Unreadable
+from gramless.pictures.features import Described
 from gramless.views import Views
 
 MARGINS = np.array([[-1.0, 2.0, 0.5], [1.5, -1.0, -2.0], [1.0, 0.0, -1.0], [-1.2, 1.0, 3.0]])
@@ -28,7 +28,7 @@ def annotator(margins=MARGINS):
     """A model whose margins are known; picture 3 of five cannot be read."""
     kept = np.array([0, 1, 2, 4]) if len(margins) else np.array([], dtype=int)
     views = Views({"row": np.arange(4.0)[:, None]}) if len(margins) else None
-    unreadable = tuple(Unreadable(i, "is cut off") for i in range(5) if i not in kept)
+    unreadable = {i: "is cut off" for i in range(5) if i not in kept}
     features = SimpleNamespace(describe=lambda paths, cache: Described(views, kept, unreadable))
     classifier = SimpleNamespace(
         decision_function=lambda views: margins,

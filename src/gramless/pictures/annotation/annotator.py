@@ -107,7 +107,7 @@ class Annotator:
         told otherwise.
         """
         for described in self.features.stream(paths, cache=cache):
-            unreadable = {names[bad.position]: bad.reason for bad in described.unreadable}
+            unreadable = {names[i]: reason for i, reason in described.unreadable.items()}
             if described.views is None:
                 yield Answers((), unreadable)
                 continue
@@ -123,7 +123,7 @@ class Annotator:
         """Keywords and nearest training pictures of one picture's file; PictureError where it is none."""
         described = self.features.describe([picture])
         if described.views is None:
-            raise PictureError(described.unreadable[0].reason)
+            raise PictureError(described.unreadable[0])
         phi = np.asarray(self.classifier.map_network_.transform(described.views))
         p = self.probabilities(self.classifier.head_.margins(phi))
         suggestions = self.suggestions(p[0], self.choose(p)[0])

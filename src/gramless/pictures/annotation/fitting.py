@@ -51,7 +51,7 @@ def fit_annotator(
     features = PictureFeatures.learn(pictures.paths, views, cache=cache, seed=seed)
     tell("describing pictures")
     described = features.describe(pictures.paths, cache=cache)
-    problems = [Problem(pictures.names[bad.position], bad.reason) for bad in described.unreadable]
+    problems = [Problem(pictures.names[i], reason) for i, reason in described.unreadable.items()]
     readable = pictures[described.kept]
     if described.views is None:
         raise DataError(f"none of the {len(pictures)} pictures can be read. The first one {problems[0].reason}.")

@@ -36,7 +36,7 @@ def judge(
 ) -> Judgement:
     """Annotate pictures and compare with their own keywords; those that the model does not know are left out."""
     described = annotator.features.describe(pictures.paths, cache=cache)
-    problems = [Problem(pictures.names[bad.position], bad.reason) for bad in described.unreadable]
+    problems = [Problem(pictures.names[i], reason) for i, reason in described.unreadable.items()]
     if described.views is None:
         raise DataError(f"none of the {len(pictures)} pictures can be read. The first one {problems[0].reason}.")
     readable = pictures[described.kept]

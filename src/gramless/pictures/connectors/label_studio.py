@@ -96,7 +96,7 @@ class Backend:
         picture = self._fetch(address)
         described = self.annotator.features.describe([picture])
         if described.views is None:
-            raise PictureError(described.unreadable[0].reason, name)
+            raise PictureError(described.unreadable[0], name)
         vectors = np.asarray(self.annotator.classifier.map_network_.transform(described.views))
         said = dict.fromkeys(sorted(chosen), True) | {REST: False}
         taught = Taught((name,), vectors, (said,), (make_thumbnail(picture, THUMBNAIL_SIDE),))

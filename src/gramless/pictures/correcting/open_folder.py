@@ -238,8 +238,8 @@ class OpenFolder:
             vectors = np.asarray(base.classifier.map_network_.transform(described.views))
         rows = positions[described.kept]
         with self._lock:
-            for bad in described.unreadable:
-                suggestions.give_up(int(positions[bad.position]), bad.reason)
+            for i, reason in described.unreadable.items():
+                suggestions.give_up(int(positions[i]), reason)
             if len(rows):
                 suggestions.describe(rows, vectors)
             if suggestions is self.suggestions:

@@ -4,7 +4,6 @@ from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.extractor import Described, PictureFeatures
 from gramless.pictures.features.names import HANDCRAFTED, LEARNED, STANDARD
 from gramless.pictures.features.pictures import LONGEST_SIDE, PictureError, Source, read_picture
-from gramless.pictures.features.rows import Unreadable
 from gramless.pictures.features.thumbnails import make_thumbnail
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "PictureError",
     "PictureFeatures",
     "Source",
-    "Unreadable",
     "make_thumbnail",
     "read_picture",
 ]

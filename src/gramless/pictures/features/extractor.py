@@ -22,7 +22,7 @@ from gramless.pictures.features.names import (
 )
 from gramless.pictures.features.pictures import Source
 from gramless.pictures.features.recipes import recipe
-from gramless.pictures.features.rows import Row, Unreadable, compute_rows
+from gramless.pictures.features.rows import Row, compute_rows
 from gramless.support.checks import check_array
 from gramless.support.packages import needed
 from gramless.support.progress import ProgressBar
@@ -36,7 +36,7 @@ class Described(NamedTuple):
 
     views: Views | None  # one row per readable picture; None where there is none
     kept: NDArray[np.intp]  # the positions of the rows among the sources, ascending
-    unreadable: tuple[Unreadable, ...]  # the other positions, ascending, with reasons
+    unreadable: Mapping[int, str]  # the other positions, ascending, with reasons that follow "this picture"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,8 @@ class PictureFeatures:
             for start in range(0, len(sources), AT_ONCE):
                 part = self._described(sources[start : start + AT_ONCE], progress, cache, n_jobs)
                 progress.pause()
-                unreadable = (Unreadable(start + bad.position, bad.reason) for bad in part.unreadable)
-                yield Described(part.views, start + part.kept, tuple(unreadable))
+                unreadable = {start + position: reason for position, reason in part.unreadable.items()}
+                yield Described(part.views, start + part.kept, unreadable)
 
     def _described(
         self, sources: Sequence[Source], progress: ProgressBar, cache: FeatureCache | None, n_jobs: int | None
@@ -125,11 +125,11 @@ class PictureFeatures:
                 blocks[result.name][result.position] = result.numbers
             else:
                 unreadable.append(result)
-        kept = np.setdiff1d(np.arange(len(sources)), [bad.position for bad in unreadable])
+        kept = np.setdiff1d(np.arange(len(sources)), [position for position, _ in unreadable])
         if len(kept) < len(sources):
             blocks = {name: blocks.pop(name)[kept] for name in tuple(blocks)}  # one copy at a time
         views = Views({name: blocks[name] for name in self.names}) if len(kept) else None
-        return Described(views, kept, tuple(sorted(unreadable)))
+        return Described(views, kept, dict(sorted(unreadable)))
 
 
 def _check_packages() -> None:

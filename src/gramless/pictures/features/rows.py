@@ -20,18 +20,14 @@ BATCH = 32  # pictures that are computed before their rows are kept
 Describe = Callable[[Picture, Sequence[str]], Mapping[str, Floats]]
 """The rows of a picture by name."""
 
+Unreadable = tuple[int, str]
+"""The position of a picture that could not be read, and a reason that follows "this picture"."""
+
 
 class Row(NamedTuple):
     position: int
     name: str
     numbers: Floats
-
-
-class Unreadable(NamedTuple):
-    """A picture that could not be read: its position among the sources, and a reason that follows "this picture"."""
-
-    position: int
-    reason: str
 
 
 class _Task(NamedTuple):
@@ -66,7 +62,7 @@ def compute_rows(
             contents[position] = content_hash(source) if cache else b""
             missing[position] = list(recipes)
         except PictureError as error:
-            yield Unreadable(position, error.reason)
+            yield position, error.reason
     if cache:
         for row in _known_rows(cache, recipes, contents):
             missing[row.position].remove(row.name)
@@ -119,7 +115,7 @@ def _batch_rows(
     for position, outcome in zip(missing, in_order(partial(_attempt, describe), tasks, workers), strict=True):
         progress.advance()
         if isinstance(outcome, PictureError):
-            yield Unreadable(position, outcome.reason)
+            yield position, outcome.reason
             continue
         for name, numbers in outcome.rows.items():
             yield Row(position, name, numbers)

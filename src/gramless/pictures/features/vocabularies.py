@@ -67,7 +67,7 @@ def _descriptors(
             if isinstance(result, Row):
                 found[result.name][result.position] = result.numbers
             else:
-                reason = f"picture {result.position} {result.reason}"
+                reason = "picture {} {}".format(*result)
     if not any(found.values()):
         raise DataError(f"visual words are learned on pictures, but none can be read: {reason}. Give other pictures.")
     return {
