@@ -80,7 +80,7 @@ class DeepKernel:
         """What of the kernel the engine evaluates."""
         return Network(self.inputs, self.layers, self.scale)
 
-    def __deepcopy__(self, memo: dict) -> DeepKernel:
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeepKernel:
         return self  # immutable; what was learned survives scikit-learn's clone
 
     def __call__(self, X: Any, Z: Any = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from gramless.kernels.arc_cosine import ArcCosine as ArcCosine
 from gramless.kernels.base import KERNELS as KERNELS
@@ -26,7 +27,7 @@ from gramless.kernels.precomputed import Precomputed as Precomputed
 from gramless.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
 from gramless.kernels.statistics import Statistic as Statistic
 
-KernelSpec = str | Kernel | Callable
+KernelSpec = str | Kernel | Callable[..., Any]
 
 
 def make_kernel(spec: KernelSpec, *, normalize: bool) -> Kernel:

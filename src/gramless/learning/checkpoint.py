@@ -58,7 +58,7 @@ def fingerprint(settings: object, tensors: Iterable[Tensor]) -> str:
     return digest.hexdigest()
 
 
-def save_state(state: TrainingState, path: str | os.PathLike, run: str) -> None:
+def save_state(state: TrainingState, path: str | os.PathLike[str], run: str) -> None:
     tensors = {f"{group}{i}": t for group in GROUPS for i, t in enumerate(getattr(state, group))}
     if state.alpha is not None:
         tensors["alpha"] = state.alpha
@@ -67,7 +67,7 @@ def save_state(state: TrainingState, path: str | os.PathLike, run: str) -> None:
     write_array_file(path, FORM, FORM_VERSION, arrays, {"run": run, "step": str(state.step), "curve": curve})
 
 
-def load_state(path: str | os.PathLike, run: str) -> TrainingState | None:
+def load_state(path: str | os.PathLike[str], run: str) -> TrainingState | None:
     """The saved state, or None where nothing was saved; an error if the file is another run's, damaged, or none."""
     if not os.path.exists(path):
         return None

@@ -78,7 +78,7 @@ def build_layered(
     )
     device = choose_device(landmarks)
     input_maps = fit_input_maps(kernel, landmarks, recipes, generator, bounds, dtype)
-    maps: list = [
+    maps: list[Any] = [
         input_map.compress(landmarks.tensor(entry.view, torch.float64, device))
         for entry, input_map in zip(kernel.inputs, input_maps, strict=True)
     ]
@@ -98,7 +98,7 @@ def build_layered(
 
 
 def build_layer(
-    layer: Layer, gain: float, maps: Sequence, kept: int | None, dtype: torch.dtype, progress: ProgressBar
+    layer: Layer, gain: float, maps: Sequence[Any], kept: int | None, dtype: torch.dtype, progress: ProgressBar
 ) -> tuple[MapLayer, list[Projection]]:
     """The three sub-layers of one layer, from the landmarks' maps at the layer before.
 
@@ -141,7 +141,7 @@ def clipped_mass(kernel: DeepKernel, landmarks: Views) -> list[list[float]]:
     return [[project(gram, None, torch.float64).clipped_mass for gram in units] for units in grams]
 
 
-def _device_of(maps: Sequence) -> torch.device:
+def _device_of(maps: Sequence[Any]) -> torch.device:
     first = maps[0]
     return first.device if isinstance(first, Tensor) else first.codes.device
 

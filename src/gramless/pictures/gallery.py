@@ -44,7 +44,7 @@ class Card:
 
 
 def save_gallery(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     annotations: Sequence[Annotation],
     title: str,
     summary: Mapping[str, str],

@@ -28,9 +28,9 @@ from gramless.storage.packing import pack, unpack, worth_packing
 from gramless.storage.storable import ESTIMATORS, VALUES, arguments, fitted, parameters, restored, with_arguments
 from gramless.views import Views
 
-Functions = Mapping[str, Callable]
+Functions = Mapping[str, Callable[..., Any]]
 
-ArrayTree = str | list
+ArrayTree = str | list[Any]
 """How the tree refers to an array: by its name, or by the parts of a packed one."""
 
 EXPANSION = 6  # times the bytes of a file that may be made of it beside its arrays,
@@ -52,7 +52,7 @@ class Encoder:
 
     def __init__(self, *, packing: bool = True) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        self.functions: dict[str, Callable] = {}
+        self.functions: dict[str, Callable[..., Any]] = {}
         self._packing = packing
         self._known: dict[int, ArrayTree] = {}
         self._alive: list[Any] = []  # an id stands for an object only while that object lives
@@ -101,7 +101,7 @@ class Encoder:
     def _mapping(self, mapping: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self.encode(value) for name, value in mapping.items()}
 
-    def _pairs(self, mapping: Mapping) -> list[list[Any]]:
+    def _pairs(self, mapping: Mapping[Any, Any]) -> list[list[Any]]:
         return [[self.encode(key), self.encode(value)] for key, value in mapping.items()]
 
     def _array(self, owner: Any, array: np.ndarray) -> ArrayTree:
@@ -243,7 +243,7 @@ class Decoder:
             raise FileFormatError(f"the file names the unknown type {name!r}.")
         return torch.float32 if name == "float32" else torch.float64
 
-    def _function(self, name: str) -> Callable:
+    def _function(self, name: str) -> Callable[..., Any]:
         if name not in self._functions:
             raise FileFormatError(
                 f"this network uses the function {name!r}. Functions are not stored, so that loading runs no code from "

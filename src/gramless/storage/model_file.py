@@ -14,7 +14,7 @@ FORM = "gramless"
 FORM_VERSION = 2
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
+def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a DeepKernel or an estimator, fitted or not: every parameter and everything that fit learned.
 
     The file is written whole or not at all, and only if load would take it. Functions (custom kernels and activations)
@@ -28,7 +28,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
     write_array_file(path, FORM, FORM_VERSION, encoder.arrays, {"model": text})
 
 
-def load(path: str | os.PathLike, functions: Functions | None = None) -> Any:
+def load(path: str | os.PathLike[str], functions: Functions | None = None) -> Any:
     """Load what save wrote. Nothing from the file is run; functions that it names come from `functions`.
 
     A file that is damaged, or made to do harm, is refused with FileFormatError; loading takes at most ten times the

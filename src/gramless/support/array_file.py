@@ -46,7 +46,7 @@ class ArrayFile:
 
 
 def write_array_file(
-    path: str | os.PathLike, form: str, version: int, arrays: Mapping[str, np.ndarray], texts: Mapping[str, str]
+    path: str | os.PathLike[str], form: str, version: int, arrays: Mapping[str, np.ndarray], texts: Mapping[str, str]
 ) -> int:
     """Write arrays and texts as a file of this form (a name) and version of it, whole or not at all; its size."""
     told = {"format": form, "format_version": str(version), "package_version": __version__, DIGEST: NO_DIGEST}
@@ -80,7 +80,7 @@ def _in_order(content: bytes) -> bytes:
     return len(written).to_bytes(8, "little") + written + content[8 + n_header :]
 
 
-def read_array_file(path: str | os.PathLike, form: str, version: int) -> ArrayFile:
+def read_array_file(path: str | os.PathLike[str], form: str, version: int) -> ArrayFile:
     """What write_array_file wrote, with a memory of the file's size; any other file is refused: FileFormatError."""
     with open(path, "rb") as file:
         n_bytes = os.fstat(file.fileno()).st_size

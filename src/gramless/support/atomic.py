@@ -23,7 +23,7 @@ PLACES = 16  # for temporary files of one target: as many can be written at a ti
 PAUSE_SECONDS = 0.01  # before looking again for a free place
 
 
-def write_atomically(path: str | os.PathLike, write: Callable[[BinaryIO], object]) -> None:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in its place in one step.
 
     If anything fails, a full disk or Ctrl-C included, the file that was there before is still there, whole. A new file

@@ -187,7 +187,7 @@ def conforms(value: Any, hint: Any) -> bool:
     return _is_one(value, origin or hint)
 
 
-def _conform_in_order(value: tuple, hints: tuple) -> bool:
+def _conform_in_order(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     if len(hints) == 2 and hints[1] is Ellipsis:
         return all(conforms(item, hints[0]) for item in value)
     return len(value) == len(hints) and all(map(conforms, value, hints))

@@ -14,13 +14,14 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import literally, njit, types
 from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
 from gramless.engine.cpu.target import BYTE_LANES, BYTE_PRODUCTS, BYTE_SUMS, LANES, LONG_VECTORS
-from gramless.engine.cpu.vectors import F32, I8, I32, I64, VectorCode, integer, ir
+from gramless.engine.cpu.vectors import F32, I8, I32, I64, VectorCode, integer
 
 ROWS, COLUMNS = (6, 4) if LONG_VECTORS else (3, 3)  # totals in 32 or in 16 vector registers
 SPAN = 128 * LANES

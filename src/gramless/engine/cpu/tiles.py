@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba.core import cgutils
 
 from gramless.engine.cpu import functions
 from gramless.engine.cpu.intrinsics import vector_function
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
-from gramless.engine.cpu.vectors import VectorCode, integer, ir
+from gramless.engine.cpu.vectors import VectorCode, integer
 
 TILE = 64  # pairs; a multiple of GROUP
 AT_ONCE = 4  # vectors handled together: one alone would wait for its own results

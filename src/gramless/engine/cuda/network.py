@@ -173,7 +173,7 @@ def _launch(
     columns: Sides,
     out: Tensor,
     weights: Tensor,
-    layers: tuple,
+    layers: tuple[object, ...],
     scale: float,
     precision: str,
 ) -> None:

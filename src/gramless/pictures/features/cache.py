@@ -85,7 +85,7 @@ class FeatureCache:
         self.save()
         self._connection.close()
 
-    def _write(self, statement: str, parameters: Collection[tuple]) -> None:
+    def _write(self, statement: str, parameters: Collection[tuple[object, ...]]) -> None:
         if not self._writable or not parameters:
             return
         try:

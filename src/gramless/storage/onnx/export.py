@@ -13,7 +13,7 @@ from gramless.support.packages import needed
 ROWS_AT_ONCE = 16  # the hidden values of so many samples, n_units n_landmarks each, about fill a processor's cache
 
 
-def export_onnx(model: Any, path: str | os.PathLike, *, rows_at_once: int = ROWS_AT_ONCE) -> None:
+def export_onnx(model: Any, path: str | os.PathLike[str], *, rows_at_once: int = ROWS_AT_ONCE) -> None:
     """Write a fitted model as an ONNX file that runs without this package, for example in onnxruntime.
 
     Parameters

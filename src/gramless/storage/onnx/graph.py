@@ -26,7 +26,7 @@ class Constants:
     def __init__(self, taken: Iterable[str]) -> None:
         self.tensors: list[Any] = []
         self._names = set(taken)
-        self._known: dict[tuple, str] = {}
+        self._known: dict[tuple[Any, ...], str] = {}
         self._bytes = 0
 
     def fresh(self, kind: str) -> str:
