@@ -1,5 +1,6 @@
 """`make wheel`: the wheel, what is in it, and that a bare installation of it works, outside of the repository."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -51,7 +52,9 @@ def check_installation(wheel: Path, folder: Path) -> None:
 
 
 def run(*command: object, cwd: Path | None = None) -> None:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=cwd)
+    """Without the caller's PYTHONPATH, on which pip would find the package installed already."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=cwd, env=environment)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command[:4]))} ...\n{done.stdout}{done.stderr}")
 

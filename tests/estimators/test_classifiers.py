@@ -5,7 +5,6 @@ import pytest
 import torch
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -29,18 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning
 @pytest.fixture(params=CLASSIFIERS)
 def classifier(request):
     return clone(CLASSIFIERS[request.param])
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    return gl.Views(X, COLUMNS), y
-
-
-@pytest.fixture(scope="module")
-def tagged():
-    X, Y = make_multilabel_classification(120, 12, n_classes=4, random_state=0)
-    return gl.Views(X, {"first": slice(0, 6), "second": slice(6, 12)}), Y
 
 
 def test_classes_by_cross_validation(classifier, iris):

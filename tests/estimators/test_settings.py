@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import gramless as gl
@@ -24,18 +23,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning
 @pytest.fixture(params=CLASSIFIERS)
 def classifier(request):
     return clone(CLASSIFIERS[request.param])
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    return gl.Views(X, {"sepal": slice(0, 2), "petal": slice(2, 4)}), y
-
-
-@pytest.fixture(scope="module")
-def tagged():
-    X, Y = make_multilabel_classification(120, 12, n_classes=4, random_state=0)
-    return gl.Views(X, {"first": slice(0, 6), "second": slice(6, 12)}), Y
 
 
 def test_what_was_chosen_is_the_best_of_its_curve_and_can_be_given(classifier, iris):

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.dataset
+import pytest
 import zarr
 
 from gramless.blocks.formats import RowForm
 from gramless.blocks.writing import write_rows
 
 SUFFIXES = [".npy", ".zarr", ".parquet"]
+every_format = pytest.mark.parametrize("suffix", SUFFIXES)
+known_or_not = pytest.mark.parametrize("counted", [True, False], ids=["counted", "uncounted"])
 
 
 @dataclass

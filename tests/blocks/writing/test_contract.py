@@ -11,11 +11,12 @@ import pytest
 from gramless.blocks.writing import PROGRESS, write_rows
 from gramless.errors import DataError, GramlessError
 from tests.blocks.writing.samples import (
-    SUFFIXES,
     CutRows,
     bytes_of,
     complete_before,
+    every_format,
     found_in,
+    known_or_not,
     random_ends,
     random_values,
     written,
@@ -24,19 +25,7 @@ from tests.blocks.writing.samples import (
 N = 300
 SHAPES = [((5,), np.float32), ((3,), np.float64), ((), np.float64), ((), np.int64), ((4,), bool)]
 
-every_format = pytest.mark.parametrize("suffix", SUFFIXES)
 every_form = pytest.mark.parametrize(("shape", "dtype"), SHAPES, ids=str)
-known_or_not = pytest.mark.parametrize("counted", [True, False], ids=["counted", "uncounted"])
-
-
-@pytest.fixture
-def path(tmp_path, suffix):
-    return tmp_path / f"rows{suffix}"
-
-
-@pytest.fixture
-def partial(path):
-    return path.with_name(f"{path.name}.partial")
 
 
 def stopped_at(row, values, ends, path, counted=True):

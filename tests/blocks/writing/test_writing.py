@@ -14,29 +14,17 @@ from gramless.blocks.writing import PROGRESS, write_rows
 from gramless.errors import DataError
 from gramless.support.packages import MissingPackageError
 from tests.blocks.writing.samples import (
-    SUFFIXES,
     CutRows,
     bytes_of,
     complete_before,
+    every_format,
     found_in,
+    known_or_not,
     random_ends,
     random_values,
 )
 
 N = 700
-
-every_format = pytest.mark.parametrize("suffix", SUFFIXES)
-known_or_not = pytest.mark.parametrize("counted", [True, False], ids=["counted", "uncounted"])
-
-
-@pytest.fixture
-def path(tmp_path, suffix):
-    return tmp_path / f"rows{suffix}"
-
-
-@pytest.fixture
-def partial(path):
-    return path.with_name(f"{path.name}.partial")
 
 
 @pytest.fixture
