@@ -23,7 +23,7 @@ from gramless.engine import (
 )
 from gramless.errors import DataError
 from gramless.kernels import Custom, Distance
-from gramless.network import Layer, Network, ViewKernel, unit_values
+from gramless.network import Layer, Network, ViewKernel
 from gramless.network.activations import Exp
 from gramless.support.budget import require, row_blocks
 from gramless.support.config import current_budget
@@ -147,13 +147,6 @@ class DeepKernel:
     def elementary(self, X: Views, Z: Views, dtype: torch.dtype, device: torch.device) -> Tensor:
         """All elementary kernels between two small sets: (n_kernels, n, m)."""
         return self.evaluator(Z, dtype, device).elementary(X)
-
-    def unit_values(self, X: Any, Z: Any) -> list[Tensor]:
-        """The values of every unit of every layer, (n_units, n, m) each: for looking inside on small data."""
-        X, Z = self.views(X), self.views(Z)
-        dtype = torch.promote_types(X.dtype, Z.dtype)
-        found = unit_values(self.layers, self.elementary(X, Z, dtype, choose_device(X)))
-        return [finite(units).to(X.torch_device or "cpu") for units in found]
 
     def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
         """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.maps.build import build_layered, clipped_mass, layered_map
+from gramless.maps.build import build_layered, layered_map
 from gramless.maps.collapsed import CollapsedMap, collapse
 from gramless.maps.layered import LayeredMap
 from gramless.views import Views
@@ -34,7 +34,6 @@ __all__ = [
     "DeepMap",
     "LayeredMap",
     "build_layered",
-    "clipped_mass",
     "collapse",
     "layered_map",
 ]

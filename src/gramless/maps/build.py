@@ -132,15 +132,6 @@ def fit_input_maps(
     return maps
 
 
-def clipped_mass(kernel: DeepKernel, landmarks: Views) -> list[list[float]]:
-    """Per layer and unit of a DKN, the negative share of the spectrum of its landmark Gram matrix.
-
-    What the layered DMN has to clip; 0 everywhere when all activations keep p.s.d.
-    """
-    grams = kernel.unit_values(landmarks.dense(torch.float64), landmarks.dense(torch.float64))
-    return [[project(gram, None, torch.float64).clipped_mass for gram in units] for units in grams]
-
-
 def _device_of(maps: Sequence[Any]) -> torch.device:
     first = maps[0]
     return first.device if isinstance(first, Tensor) else first.codes.device

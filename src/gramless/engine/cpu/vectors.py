@@ -16,7 +16,7 @@ from numba.core import cgutils
 
 from gramless.engine.cpu.target import LANES
 
-BIT, I8, I32, I64, F32 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+I8, I32, I64, F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
 
 
 def integer(value: int) -> ir.Constant:

@@ -10,6 +10,8 @@ from threading import Lock
 
 import numpy as np
 
+from gramless.pictures.database import open_database
+
 CACHE_FOLDER = ".gramless-cache"
 FILE_NAME = "pictures.sqlite"
 FORMAT_VERSION = 1
@@ -71,17 +73,6 @@ class PictureCache:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA synchronous = OFF")  # what is lost is made again
-        (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if n_tables == 0:
-            with connection:
-                connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {FORMAT_VERSION}; COMMIT;")
-        elif version != FORMAT_VERSION:
-            raise sqlite3.DatabaseError(f"it is of version {version}, not {FORMAT_VERSION}")
-    except BaseException:
-        connection.close()
-        raise
+    connection = open_database(path, SCHEMA, FORMAT_VERSION, patience=5.0)
+    connection.execute("PRAGMA synchronous = OFF")  # what is lost is made again
     return connection

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gramless.errors import DataError
+from gramless.pictures.database import open_database
 from gramless.pictures.features.histograms import Floats
 
 FILE_NAME = "features.sqlite"
@@ -28,7 +29,7 @@ NOT_OURS = frozenset(
 )
 """Errors of the disk, the system and other processes; at all others the file is what is wrong."""
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS rows (recipe TEXT, content BLOB, numbers BLOB, PRIMARY KEY (recipe, content))"
+SCHEMA = "CREATE TABLE IF NOT EXISTS rows (recipe TEXT, content BLOB, numbers BLOB, PRIMARY KEY (recipe, content));"
 
 
 class FeatureCache:
@@ -140,22 +141,7 @@ class FeatureCache:
 
 
 def _connected(path: Path | str) -> sqlite3.Connection:
-    """Open the file, or make it; an error where it is no cache of this version."""
-    connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, check_same_thread=False)
-    try:
-        (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if n_tables == 0:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")  # both or none: a table without a version is no cache
-                connection.execute(SCHEMA)
-                connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-        elif version != FORMAT_VERSION:
-            raise sqlite3.DatabaseError(f"it is of version {version}, not {FORMAT_VERSION}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return open_database(path, SCHEMA, FORMAT_VERSION, patience=PATIENCE_SECONDS)
 
 
 def _seal(recipe: str, content: bytes, numbers: bytes) -> bytes:
