@@ -192,7 +192,8 @@ def himalaya(X: Views, y: np.ndarray) -> Answering:
     scale = np.where(scale > 0, scale, 1.0)
     kernels = gaussians(X, WIDTHS, linear=True)
     settings = {"alphas": np.logspace(-4, 4, 17), "n_iter": 50, "progress_bar": False}
-    ridge = MultipleKernelRidgeCV("precomputed", solver_params=settings, cv=folds(y), random_state=0)
+    parts = [*folds(y).split(side_by_side(X), y)]
+    ridge = MultipleKernelRidgeCV("precomputed", solver_params=settings, cv=parts, random_state=0)
     ridge.fit(np.array([*kernels(X)]), (targets - mean) / scale)
 
     def answer(asked: Views) -> Answers:
