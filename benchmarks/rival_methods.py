@@ -1,17 +1,18 @@
 """What people would try on several views: one method, on one problem, in a process of its own.
 
-`python rival_methods.py METHOD PROBLEM.npz ANSWERS.npz`. A problem is the views of known samples (known/NAME), their y,
-and the views of others (asked/NAME); y is classes 0, 1, ..., an indicator of labels, or numbers (float, one column per
-target). Answers are `predicted`, and where samples have several labels `scores`. The last line of output is JSON:
-seconds of fitting (wall and processor) and of answering, and the highest resident memory above what imports took.
-Nothing of this project is imported but by its own methods, so that any environment that has a rival can run it. The
-few settings of a rival are chosen by three-fold cross-validation on the known samples; xRFM's on the part that it holds
-out anyway.
+`python rival_methods.py METHOD PROBLEM.npz ANSWERS.npz LIMIT`, the limit in seconds of the processor. A problem is the
+views of known samples (known/NAME), their y, and the views of others (asked/NAME); y is classes 0, 1, ..., an indicator
+of labels, or numbers (float, one column per target). Answers are `predicted`, and where samples have several labels
+`scores`. The last line of output is JSON: seconds of fitting (wall and processor) and of answering, and the highest
+resident memory above what imports took. Nothing of this project is imported but by its own methods, so that any
+environment that has a rival can run it. The few settings of a rival are chosen by three-fold cross-validation on the
+known samples; xRFM's on the part that it holds out anyway.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 import warnings
@@ -272,11 +273,11 @@ METHODS: dict[str, Method] = {
 
 def memory(field: str) -> int:
     """VmHWM, the highest, or VmRSS, of now. What getrusage says is not less than what the parent process had."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
+    return 1024 * int(Path("/proc/self/status").read_text().partition(field)[2].split()[1])
 
 
-def main(name: str, problem: str, answers: str) -> None:
+def main(name: str, problem: str, answers: str, limit: str) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1))  # other work on the machine does not count
     warnings.simplefilter("ignore")
     with np.load(problem) as arrays:
         known, asked = (

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,16 +64,18 @@ def judge(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> dict[
 def run_apart(python: str, method: str, known: Views, y: np.ndarray, asked: Views, limit: float) -> Cell:
     """Answers of one method to one problem, from a process of its own, with its seconds and memory.
 
-    "over" is the limit that it did not keep, and there are no answers then."""
+    "over" is the limit, in seconds of the processor, that it did not keep; there are no answers then.
+    """
     with tempfile.TemporaryDirectory() as folder:
         problem, answers = Path(folder, "problem.npz"), Path(folder, "answers.npz")
         blocks = {f"known/{n}": b for n, b in known.items()} | {f"asked/{n}": b for n, b in asked.items()}
         np.savez(problem, y=y, **blocks)  # type: ignore[arg-type]
-        command = [python, str(HERE / "rival_methods.py"), method, str(problem), str(answers)]
-        try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=limit)
-        except subprocess.TimeoutExpired:
+        command = [python, str(HERE / "rival_methods.py"), method, str(problem), str(answers), str(int(limit))]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
             return {"over": limit}
+        if done.returncode:
+            return {"failed": done.returncode}
         with np.load(answers) as found:
             return {**json.loads(done.stdout.splitlines()[-1]), **{name: found[name] for name in found.files}}
 
@@ -82,7 +85,7 @@ def measure(python: str, method: str, views: Views, y: np.ndarray, share: float,
     train, test = train_test_split(np.arange(len(y)), train_size=share, stratify=strata, random_state=split)
     known, asked = ({name: block[rows] for name, block in views.items()} for rows in (train, test))
     cell = run_apart(python, method, known, y[train], asked, limit)
-    if "over" in cell:
+    if "predicted" not in cell:
         return cell
     return judge(y[test], cell.pop("predicted"), cell.pop("scores")) | cell
 
@@ -101,14 +104,18 @@ class Cells:
         self.found: dict[str, Cell] = json.loads(path.read_text()) if path.exists() else {}
 
     def has(self, key: str, limit: float) -> bool:
-        cell = self.found.get(key)
-        return cell is not None and cell.get("over", limit) >= limit and cell.get("commit") in (None, self.commit)
+        """Whether there is no reason to compute it again: it failed, the package or the limit has changed."""
+        cell = self.found.get(key, {"failed": None})
+        return "failed" not in cell and cell.get("over", limit) >= limit and cell.get("commit", "") in ("", self.commit)
 
     def keep(self, key: str, cell: Cell, *, ours: bool) -> None:
         self.found[key] = cell | ({"commit": self.commit} if ours else {})
         text = json.dumps(self.found, indent=1)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path, lambda file: file.write(text.encode()))
+
+    def complete(self, column: str, methods: Sequence[str], splits: int) -> bool:
+        return all(f"{column}, {split}, {method}" in self.found for split in range(splits) for method in methods)
 
     def mean(self, column: str, method: str, splits: int, figure: str) -> float:
         """NaN unless all splits are there."""
@@ -117,7 +124,7 @@ class Cells:
 
 
 def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits: int) -> None:
-    """Prints and keeps them; what is not there yet, or took too long, is NaN and takes part in no mean and rank."""
+    """Of columns in which every method has had its turn; what failed or took too long is in no mean and no rank."""
 
     warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing, which are NaN
 
@@ -125,8 +132,9 @@ def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits:
         return np.array([[cells.mean(column, m, splits, figure) for column in chosen] for m in methods])
 
     rivals = [at for at, method in enumerate(methods) if method not in (*OURS, AVERAGE)]
-    complete = [c for c, scores in zip(columns, of("accuracy").T, strict=True) if np.isfinite(scores).sum() > 1]
-    labelled = [c for c, scores in zip(columns, of("mAP").T, strict=True) if np.isfinite(scores).sum() > 1]
+    done = [column for column in columns if cells.complete(column, methods, splits)]
+    labelled = [column for column in done if np.isfinite(of("mAP", [column])).any()]
+    complete = [column for column in done if column not in labelled]
     scores = of("accuracy", complete)
     claims: list[Claim] = []
     ranks = np.array([rankdata(-column, nan_policy="omit") for column in scores.T]).reshape(-1, len(methods))
@@ -134,7 +142,7 @@ def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits:
     costs["MiB"] = costs["MiB"] / 2**20
     for ours in (at for at, method in enumerate(methods) if method in OURS and complete and rivals):
         name, mine, theirs = methods[ours], scores[ours], scores[rivals]
-        place = 1 + (theirs > mine).sum(0) + 0.5 * (theirs == mine).sum(0)
+        place = 1 + np.where(np.isnan(mine), len(rivals), (theirs > mine).sum(0) + 0.5 * (theirs == mine).sum(0))
         ahead = [np.nanmean(mine - rival) for rival in theirs if np.isfinite(rival).any()]
         claims += [
             at_most(f"{name}: mean rank among rivals", float(place.mean()), 2.0),
@@ -171,7 +179,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--python", help="of an environment that has " + ", ".join(INSTALLED_APART))
-    parser.add_argument("--limit", type=float, default=900.0, help="seconds for one method on one split")
+    parser.add_argument("--limit", type=float, default=900.0, help="processor seconds of one method on one split")
     parser.add_argument("--cells", type=Path, default=RESULTS / "rivals-cells.json", help="where results are kept")
     parser.add_argument("--table", action="store_true", help="compute nothing, show what is there")
     asked = parser.parse_args()
@@ -192,11 +200,7 @@ def main() -> None:
                 if cells.has(key, asked.limit):
                     continue
                 python = asked.python if method in INSTALLED_APART else sys.executable
-                try:
-                    cell = measure(python, method, views, y, share, split, asked.limit)
-                except subprocess.CalledProcessError as error:
-                    print(f"{key}: failed ({error.returncode}), the next run tries again", flush=True)
-                    continue
+                cell = measure(python, method, views, y, share, split, asked.limit)
                 cells.keep(key, cell, ours=method in (*OURS, AVERAGE))
                 print(f"{key}: {' '.join(f'{n} {v:.4g}' for n, v in cell.items())}", flush=True)
     except KeyboardInterrupt:
