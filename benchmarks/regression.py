@@ -3,7 +3,8 @@
 Sets of scikit-learn's, made-up houses, and with `--data FOLDER` one problem of every multi-view set NAME.npz in it
 (view0, view1, ...; y is not looked at): the first principal component of the last view, from the other views. Rivals
 get standardised columns and choose their settings by cross-validation on training samples; himalaya, which has several
-kernels as well, takes part where it is installed. The test part is looked at once.
+kernels as well (rival_methods.py), takes part with --python. The test part is looked at once. Each result is kept in
+the file --cells, from where a run that was stopped goes on, as in rivals.py.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import at_least, at_most, report
+from harness import RESULTS, at_least, at_most, report
+from rival_methods import INSTALLED_APART
+from rivals import Cells, run_apart
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -28,7 +30,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -40,6 +41,7 @@ OURS = ("DeepKernelRegressor", "DeepMapRegressor")
 NEARLY = 0.01  # of R2
 COVERED = (0.85, 0.95)
 NORMAL_90 = 1.6449
+LIMIT = 900.0  # processor seconds of himalaya on one split
 
 Fit = Callable[[list[np.ndarray], np.ndarray, int], Callable[[list[np.ndarray]], np.ndarray]]
 """From the views of training samples, their numbers and a seed to a function that predicts."""
@@ -116,36 +118,15 @@ def boosting(views: list[np.ndarray], y: np.ndarray, seed: int) -> Callable[[lis
     return lambda new: search.predict(np.hstack(new))
 
 
-def himalaya(views: list[np.ndarray], y: np.ndarray, seed: int) -> Callable[[list[np.ndarray]], np.ndarray]:
-    """A linear kernel and three Gaussians on every view; weights and strengths by random search."""
-    from himalaya.kernel_ridge import MultipleKernelRidgeCV
-
-    scalers = [StandardScaler().fit(view) for view in views]
-    known = [scaler.transform(view) for scaler, view in zip(scalers, views, strict=True)]
-
-    def kernels(new: list[np.ndarray]) -> np.ndarray:
-        found = []
-        for scaler, view, seen in zip(scalers, new, known, strict=True):
-            x, width = scaler.transform(view), view.shape[1]
-            found += [x @ seen.T / width, *(rbf_kernel(x, seen, gamma=g / width) for g in (0.03, 0.1, 0.3))]
-        return np.array(found)
-
-    scale = float(y.std()) or 1.0
-    settings = {"alphas": np.logspace(-4, 4, 17), "n_iter": 100, "progress_bar": False}
-    machine = MultipleKernelRidgeCV("precomputed", solver_params=settings, cv=5, random_state=seed)
-    machine.fit(kernels(views), ((y - y.mean()) / scale)[:, None])
-    return lambda new: machine.predict(kernels(new))[:, 0] * scale + y.mean()
-
-
 RIVALS: dict[str, Fit] = {
     "KernelRidge, RBF, CV": kernel_ridge,
     "GaussianProcessRegressor, RBF + white": gaussian_process,
     "HistGradientBoosting, CV": boosting,
-    **({"himalaya, MultipleKernelRidgeCV": himalaya} if find_spec("himalaya") else {}),
 }
+HIMALAYA = "himalaya"
 
 
-def run(problem: Problem, method: str, seed: int) -> dict[str, float]:
+def run(problem: Problem, method: str, seed: int, python: str) -> dict[str, float]:
     train, test = problem.split(seed)
     started = time.perf_counter()
     found: dict[str, float] = {}
@@ -156,6 +137,12 @@ def run(problem: Problem, method: str, seed: int) -> dict[str, float]:
         found["seconds"] = time.perf_counter() - started
         means, deviations = model.predict(X[test], return_std=True)
         found["covered"] = float(np.mean(np.abs(problem.y[test] - means) <= NORMAL_90 * deviations))
+    elif method == HIMALAYA:
+        known, asked = ({str(at): view for at, view in enumerate(problem.rows(rows))} for rows in (train, test))
+        apart = run_apart(python, HIMALAYA, known, problem.y[train, None], asked, LIMIT)
+        if "predicted" not in apart:
+            return apart
+        found["seconds"], means = apart["fit_seconds"], apart["predicted"][:, 0]
     else:
         predict = RIVALS[method](problem.rows(train), problem.y[train], seed)
         found["seconds"] = time.perf_counter() - started
@@ -168,23 +155,28 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of NAME.npz")
     parser.add_argument("--sets", nargs="*", help="names; all by default")
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--python", help=f"of an environment that has {INSTALLED_APART[HIMALAYA][1]}")
+    parser.add_argument("--cells", type=Path, default=RESULTS / "regression-cells.json", help="where results are kept")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)  # of the Gaussian process, at a bound
     chosen = [p for p in problems(asked.data) if not asked.sets or p.name in asked.sets]
-    methods = [*OURS, *RIVALS]
-    runs: dict[str, dict[str, list[dict[str, float]]]] = {m: {p.name: [] for p in chosen} for m in methods}
+    if not asked.python:
+        print(f"without himalaya: `pip install {INSTALLED_APART[HIMALAYA][1]}` somewhere, and say --python")
+    rivals = [*RIVALS, *([HIMALAYA] if asked.python else [])]
+    methods, cells = [*OURS, *rivals], Cells(asked.cells)
     for problem, split, method in product(chosen, range(asked.splits), methods):
-        found = run(problem, method, split)
-        runs[method][problem.name].append(found)
-        print(f"{problem.name}, split {split}, {method}: {found}", flush=True)
+        key = f"{problem.name}, {split}, {method}"
+        if not cells.has(key, LIMIT):
+            cells.keep(key, run(problem, method, split, asked.python), ours=method in OURS)
+            print(f"{key}: {cells.found[key]}", flush=True)
 
     def mean(method: str, name: str, figure: str) -> float:
-        return float(np.mean([found[figure] for found in runs[method][name]]))
+        return cells.mean(name, method, asked.splits, figure)
 
     claims, rows = [], []
     for problem in chosen:
         scores = {method: mean(method, problem.name, "R2") for method in methods}
-        best = max(scores[rival] for rival in RIVALS)
+        best = float(np.nanmax([scores[rival] for rival in rivals]))
         covered = {method: mean(method, problem.name, "covered") for method in OURS}
         rows.append(
             [
@@ -201,7 +193,7 @@ def main() -> None:
             claims.append(
                 at_most(f"{problem.name}: covered by 90 % intervals of {method}", covered[method], COVERED[1])
             )
-    seconds = {m: sum(mean(m, p.name, "seconds") for p in chosen) for m in methods}
+    seconds = {m: float(np.nansum([mean(m, p.name, "seconds") for p in chosen])) for m in methods}
     rows.append(["seconds of fitting every set once", *(f"{s:.0f}" for s in seconds.values()), *[""] * len(OURS)])
     report(
         "regression",
@@ -209,7 +201,7 @@ def main() -> None:
         "of test samples within 90 % intervals",
         ["", *methods, *(f"covered, {method}" for method in OURS)],
         rows,
-        {"runs": runs, "seconds": seconds},
+        {"cells": cells.found, "seconds": seconds},
         claims,
     )
 

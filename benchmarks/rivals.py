@@ -1,92 +1,43 @@
 """Claim: as it comes, without a setting, this package is ahead of what people would try on several views.
 
-Multi-view sets, one NAME.npz each: view0, view1, ... (n, d) and y, classes; and, with --sklearn, scikit-learn's own as
-one view. Training parts are drawn at random, stratified by class. Rivals have their few settings chosen by three-fold
-cross-validation on the training part; ours have none. Accuracy on the rest, mean over splits; ranks over sets.
+Multi-view sets, one NAME.npz each: view0, view1, ... (n, d) and y, classes or an indicator of labels; and, with
+--sklearn, scikit-learn's own as one view. Training parts are drawn at random, stratified by class. Rivals
+(rival_methods.py) have their few settings chosen on the training part; ours have none. The rest is looked at once:
+accuracy, or macro F1, LRAP and the mean over labels of average precision. Every method runs on every split in a
+process of its own, whose times and memory are noted; give OMP_NUM_THREADS and NUMBA_NUM_THREADS for one thread.
+
+Each result is kept in the file --cells as soon as it is there, and a run that was stopped goes on; ours are computed
+again when the package has changed since. Rivals of other environments take part with --python.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import json
+import signal
+import subprocess
+import sys
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import report
+from harness import HERE, RESULTS, Claim, at_least, at_most, report
+from rival_methods import AVERAGE, INSTALLED_APART, METHODS, OURS, Views
 from scipy.stats import rankdata
 from sklearn import datasets
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.metrics import average_precision_score, f1_score, label_ranking_average_precision_score
+from sklearn.model_selection import train_test_split
 
-import gramless as gl
+from gramless.support.atomic import write_atomically
 
-Views = dict[str, np.ndarray]
-Method = Callable[[Views, np.ndarray, Views], np.ndarray]
-"""From training views and classes, and the views of others, to their classes."""
-
-PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
-OURS = ("DeepMapClassifier", "DeepKernelClassifier")
 SKLEARN = ("iris", "wine", "breast_cancer", "digits")
+FIGURES = {"fit_seconds": "fit s", "fit_cpu_seconds": "fit CPU s", "predict_seconds": "predict s", "peak_bytes": "MiB"}
 
-
-def folds() -> StratifiedKFold:
-    return StratifiedKFold(3, shuffle=True, random_state=0)
-
-
-def on_columns(estimator: Any, grid: dict[str, Any]) -> Method:
-    """All views side by side, standardised."""
-
-    def answers(X: Views, y: np.ndarray, asked: Views) -> np.ndarray:
-        pipeline = make_pipeline(StandardScaler(), estimator)
-        settings = {f"{pipeline.steps[-1][0]}__{name}": values for name, values in grid.items()}
-        search = GridSearchCV(pipeline, settings, cv=folds())
-        return search.fit(side_by_side(X), y).predict(side_by_side(asked))
-
-    return answers
-
-
-def side_by_side(X: Views) -> np.ndarray:
-    return np.concatenate([*X.values()], axis=1)
-
-
-def average_kernel(X: Views, y: np.ndarray, asked: Views) -> np.ndarray:
-    """One Gaussian per standardised view, as wide as samples are apart, and one SVM per class on their mean."""
-    gram, cross = 0.0, 0.0
-    for name, block in X.items():
-        scaler = StandardScaler().fit(block)
-        known, new = scaler.transform(block), scaler.transform(asked[name])
-        distances = euclidean_distances(known, squared=True)
-        gram = gram + np.exp(-distances / distances.mean()) / len(X)
-        cross = cross + np.exp(-euclidean_distances(new, known, squared=True) / distances.mean()) / len(X)
-    machine = OneVsRestClassifier(SVC(kernel="precomputed"))
-    search = GridSearchCV(machine, {"estimator__C": PENALTIES}, cv=folds())
-    return search.fit(gram, y).predict(cross)
-
-
-def of_ours(kind: Any) -> Method:
-    return lambda X, y, asked: kind(random_state=0).fit(gl.Views(X), y).predict(gl.Views(asked))
-
-
-METHODS: dict[str, Method] = {
-    "DeepMapClassifier": of_ours(gl.DeepMapClassifier),
-    "DeepKernelClassifier": of_ours(gl.DeepKernelClassifier),
-    "average of Gaussian kernels, SVM": average_kernel,
-    "logistic regression": on_columns(LogisticRegression(max_iter=500), {"C": PENALTIES}),
-    "linear SVM": on_columns(LinearSVC(), {"C": [0.0001, 0.001, 0.01, 0.1, 1.0]}),
-    "RBF SVM": on_columns(SVC(), {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 1e-4, 1e-3, 1e-2]}),
-    "extra trees": on_columns(ExtraTreesClassifier(500, random_state=0), {}),
-}
+Cell = dict[str, Any]
 
 
 def load(source: str) -> tuple[Views, np.ndarray]:
@@ -95,15 +46,128 @@ def load(source: str) -> tuple[Views, np.ndarray]:
         return {"all": X}, y
     with np.load(source) as arrays:
         views = {name: arrays[name].astype(np.float64) for name in arrays.files if name != "y"}
-        return views, arrays["y"]
+        y = arrays["y"]
+    return views, y.astype(np.int64) if y.ndim == 2 else np.unique(y, return_inverse=True)[1]
 
 
-def run(views: Views, y: np.ndarray, method: Method, share: float, split: int) -> tuple[float, float]:
-    """Accuracy in percent, and seconds of fitting and answering."""
-    train, test = train_test_split(np.arange(len(y)), train_size=share, stratify=y, random_state=split)
-    started = time.perf_counter()
-    found = method({n: b[train] for n, b in views.items()}, y[train], {n: b[test] for n, b in views.items()})
-    return 100.0 * float(np.mean(found == y[test])), time.perf_counter() - started
+def judge(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    """In percent."""
+    if truth.ndim == 1:
+        return {"accuracy": 100 * float(np.mean(predicted == truth))}
+    return {
+        "macro F1": 100 * float(f1_score(truth, predicted, average="macro")),
+        "LRAP": 100 * float(label_ranking_average_precision_score(truth, scores)),
+        "mAP": 100 * float(average_precision_score(truth, scores, average="macro")),
+    }
+
+
+def run_apart(python: str, method: str, known: Views, y: np.ndarray, asked: Views, limit: float) -> Cell:
+    """Answers of one method to one problem, from a process of its own, with its seconds and memory.
+
+    "over" is the limit, in seconds of the processor, that it did not keep; there are no answers then.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        problem, answers = Path(folder, "problem.npz"), Path(folder, "answers.npz")
+        blocks = {f"known/{n}": b for n, b in known.items()} | {f"asked/{n}": b for n, b in asked.items()}
+        np.savez(problem, y=y, **blocks)  # type: ignore[arg-type]
+        command = [python, str(HERE / "rival_methods.py"), method, str(problem), str(answers), str(int(limit))]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            return {"over": limit}
+        if done.returncode:
+            return {"failed": done.returncode}
+        with np.load(answers) as found:
+            return {**json.loads(done.stdout.splitlines()[-1]), **{name: found[name] for name in found.files}}
+
+
+def measure(python: str, method: str, views: Views, y: np.ndarray, share: float, split: int, limit: float) -> Cell:
+    strata = y if y.ndim == 1 else None
+    train, test = train_test_split(np.arange(len(y)), train_size=share, stratify=strata, random_state=split)
+    known, asked = ({name: block[rows] for name, block in views.items()} for rows in (train, test))
+    cell = run_apart(python, method, known, y[train], asked, limit)
+    if "predicted" not in cell:
+        return cell
+    return judge(y[test], cell.pop("predicted"), cell.pop("scores")) | cell
+
+
+def commit_of_package() -> str:
+    command = ["git", "log", "-1", "--format=%h", "--", "src"]
+    return subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=False).stdout.strip()
+
+
+class Cells:
+    """What was measured, by set, share, split and method; in a file that is written anew with every result."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.commit = commit_of_package()
+        self.found: dict[str, Cell] = json.loads(path.read_text()) if path.exists() else {}
+
+    def has(self, key: str, limit: float) -> bool:
+        """Whether there is no reason to compute it again: it failed, the package or the limit has changed."""
+        cell = self.found.get(key, {"failed": None})
+        return "failed" not in cell and cell.get("over", limit) >= limit and cell.get("commit", "") in ("", self.commit)
+
+    def keep(self, key: str, cell: Cell, *, ours: bool) -> None:
+        self.found[key] = cell | ({"commit": self.commit} if ours else {})
+        text = json.dumps(self.found, indent=1)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path, lambda file: file.write(text.encode()))
+
+    def complete(self, column: str, methods: Sequence[str], splits: int) -> bool:
+        return all(f"{column}, {split}, {method}" in self.found for split in range(splits) for method in methods)
+
+    def mean(self, column: str, method: str, splits: int, figure: str) -> float:
+        """NaN unless all splits are there."""
+        cells = [self.found.get(f"{column}, {split}, {method}", {}) for split in range(splits)]
+        return float(np.mean([cell.get(figure, np.nan) for cell in cells]))
+
+
+def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits: int) -> None:
+    """Of columns in which every method has had its turn; what failed or took too long is in no mean and no rank."""
+
+    warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing, which are NaN
+
+    def of(figure: str, chosen: Sequence[str] = columns) -> np.ndarray:
+        return np.array([[cells.mean(column, m, splits, figure) for column in chosen] for m in methods])
+
+    rivals = [at for at, method in enumerate(methods) if method not in (*OURS, AVERAGE)]
+    done = [column for column in columns if cells.complete(column, methods, splits)]
+    labelled = [column for column in done if np.isfinite(of("mAP", [column])).any()]
+    complete = [column for column in done if column not in labelled]
+    scores = of("accuracy", complete)
+    claims: list[Claim] = []
+    ranks = np.array([rankdata(-column, nan_policy="omit") for column in scores.T]).reshape(-1, len(methods))
+    costs = {name: np.nanmean(of(figure), axis=1) for figure, name in FIGURES.items()}
+    costs["MiB"] = costs["MiB"] / 2**20
+    for ours in (at for at, method in enumerate(methods) if method in OURS and complete and rivals):
+        name, mine, theirs = methods[ours], scores[ours], scores[rivals]
+        place = 1 + np.where(np.isnan(mine), len(rivals), (theirs > mine).sum(0) + 0.5 * (theirs == mine).sum(0))
+        ahead = [np.nanmean(mine - rival) for rival in theirs if np.isfinite(rival).any()]
+        claims += [
+            at_most(f"{name}: mean rank among rivals", float(place.mean()), 2.0),
+            at_most(f"{name}: points behind the best rival of a set", float(np.nanmax(theirs - mine)), 1.0),
+            at_least(f"{name}: points ahead of every rival's mean", float(min(ahead)), 1.5),
+        ]
+        if AVERAGE in methods:
+            behind = float(np.nanmax(scores[methods.index(AVERAGE)] - mine))
+            claims.append(at_most(f"{name}: points behind the average of its own kernels", behind, 0.5))
+        for column, figure in product(labelled, ("macro F1", "LRAP", "mAP")):
+            found = of(figure, [column])[:, 0]
+            best = float(np.nanmax(found[rivals]))
+            claims.append(at_least(f"{name}: {figure} of {column}", float(found[ours]), round(best - 0.5, 2)))
+    several = {f"{c}, {figure}": of(figure, [c])[:, 0] for c in labelled for figure in ("macro F1", "LRAP", "mAP")}
+    shown = {**dict(zip(complete, scores.T, strict=True)), **several, "mean": np.nanmean(scores, axis=1)}
+    shown |= {"rank": np.nanmean(ranks, axis=0), **costs}
+    report(
+        "rivals",
+        f"accuracy in percent (and what labels are judged by), mean of {splits} splits; rank; seconds and memory "
+        "above imports, mean over what each method has finished",
+        ["", *methods],
+        [[name, *("-" if np.isnan(value) else f"{value:.1f}" for value in row)] for name, row in shown.items()],
+        {"cells": cells.found},
+        claims,
+    )
 
 
 def main() -> None:
@@ -113,37 +177,35 @@ def main() -> None:
     parser.add_argument("--sklearn", action="store_true", help="scikit-learn's sets as well")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.3, 0.7], help="of the samples, to learn from")
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--python", help="of an environment that has " + ", ".join(INSTALLED_APART))
+    parser.add_argument("--limit", type=float, default=900.0, help="processor seconds of one method on one split")
+    parser.add_argument("--cells", type=Path, default=RESULTS / "rivals-cells.json", help="where results are kept")
+    parser.add_argument("--table", action="store_true", help="compute nothing, show what is there")
     asked = parser.parse_args()
-    paths = sorted(asked.data.glob("*.npz"), key=lambda path: path.stat().st_size) if asked.data else []
+    paths = sorted(asked.data.glob("*.npz")) if asked.data else []
     sources = [str(path) for path in paths if not asked.sets or path.stem in asked.sets]
-    sources += SKLEARN if asked.sklearn else ()
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    scores: dict[str, dict[str, list[float]]] = {method: {} for method in asked.methods}
-    seconds = dict.fromkeys(asked.methods, 0.0)
-    for source, share in product(sources, asked.shares):
-        views, y = load(source)
-        if y.ndim == 2:
-            continue  # several labels per sample: benchmarks/learning_suite.py
-        cell = f"{Path(source).stem} {share:.0%}"
-        for method, split in product(asked.methods, range(asked.splits)):
-            accuracy, taken = run(views, y, METHODS[method], share, split)
-            scores[method].setdefault(cell, []).append(accuracy)
-            seconds[method] += taken / asked.splits
-            print(f"{cell}, split {split}, {method}: {accuracy:.1f} in {taken:.1f} s", flush=True)
-    cells = list(next(iter(scores.values())))
-    means = np.array([[np.mean(scores[method][cell]) for cell in cells] for method in asked.methods])
-    ranks = np.array([rankdata(-column) for column in means.T]).mean(0)
-    report(
-        "rivals",
-        f"accuracy in percent, mean of {asked.splits} splits; mean rank; seconds for every set once",
-        ["", *cells, "mean", "rank", "seconds"],
-        [
-            [method, *(f"{score:.1f}" for score in row), f"{row.mean():.2f}", f"{rank:.2f}", f"{seconds[method]:.0f}"]
-            for method, row, rank in zip(asked.methods, means, ranks, strict=True)
-        ],
-        {"scores": scores, "seconds": seconds, "shares": asked.shares},
-    )
+    sources = sorted([*sources, *(SKLEARN if asked.sklearn else ())], key=lambda source: len(load(source)[1]))
+    apart = [method for method in asked.methods if method in INSTALLED_APART and not asked.python]
+    if apart and not asked.table:
+        packages = " ".join(INSTALLED_APART[method][1] for method in apart)
+        print(f"without {', '.join(apart)}: `pip install {packages} torch==2.13.0` somewhere, and say --python")
+    methods = [method for method in asked.methods if asked.table or method not in apart]
+    cells, columns = Cells(asked.cells), [f"{Path(s).stem} {share:.0%}" for s, share in product(sources, asked.shares)]
+    try:
+        for source, share in product(sources, () if asked.table else asked.shares):
+            views, y = load(source)
+            for split, method in product(range(asked.splits), methods):
+                key = f"{Path(source).stem} {share:.0%}, {split}, {method}"
+                if cells.has(key, asked.limit):
+                    continue
+                python = asked.python if method in INSTALLED_APART else sys.executable
+                cell = measure(python, method, views, y, share, split, asked.limit)
+                cells.keep(key, cell, ours=method in (*OURS, AVERAGE))
+                print(f"{key}: {' '.join(f'{n} {v:.4g}' for n, v in cell.items())}", flush=True)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here")
+    tables(cells, columns, methods, asked.splits)
 
 
 if __name__ == "__main__":
