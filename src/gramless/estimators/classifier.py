@@ -23,6 +23,7 @@ from gramless.heads import Calibration, Contest, Head, Labels, SettingsPoint, Te
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
+from gramless.support.threads import threads_for
 from gramless.views import Views
 
 
@@ -128,7 +129,10 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         labelled = labelled_rows(y, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(y, labelled))
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, signs, None if sample_weight is None else sample_weight[labelled])
+        with threads_for(len(views)):
+            self.head_ = self._fit(
+                *(views, y, labelled, signs), None if sample_weight is None else sample_weight[labelled]
+            )
 
     def _settle(self, contest: Contest) -> None:
         """Choose what was left open, and learn how scores become answers."""

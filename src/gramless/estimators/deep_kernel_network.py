@@ -34,6 +34,7 @@ from gramless.network.activations import Exp
 from gramless.support.budget import require, row_blocks
 from gramless.support.checks import INPUT, Constraints
 from gramless.support.config import current_budget
+from gramless.support.threads import threads_for
 from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
@@ -131,7 +132,9 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         self._require_labels(y, has_labels=blocks is not None and blocks.has_labels)
         with fitted_in_one_step(self) as fresh:
             if blocks is None:
-                fresh._fit(views_to_fit(fresh, X), y, labelled)
+                views = views_to_fit(fresh, X)
+                with threads_for(len(views)):
+                    fresh._fit(views, y, labelled)
             else:
                 fresh._fit_sample(blocks, labelled)
         return self
