@@ -31,7 +31,7 @@ def raised_to_zero(estimator: Any, views: Views) -> Views:
     warnings.warn(
         f"view {name!r} goes down to {low:.6g}, but the samples that its kernels were chosen by had no number below 0: "
         "it counts as 0 here. Fit on such samples too, or name kernels of signed numbers, such as kernels='distance'.",
-        stacklevel=4,
+        stacklevel=5,
     )
     return Views({name: _raised(views[name]) if name in lowest else views[name] for name in views.names})
 

@@ -52,7 +52,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         The elementary kernels. A sequence is used on every view. With a distance among them the first layer must be
         exp: hidden=(), or activation="exp". "auto" is what a view allows: distances of standardised columns and of
         unit rows, and on non-negative views of the square and fourth roots of histograms; under another first
-        activation the paper's kernels, on signed views without "intersection".
+        activation the paper's kernels, on signed views without "intersection". Of a view that was not negative, new
+        numbers below 0 count as 0, with a warning.
     hidden : "auto" or tuple of int
         Units of each hidden layer; () for the two-layer network that only combines kernels. "auto" is () as well, and
         where learning is by leave-one-out and the output exp, a sum of such networks, over all views and over each:

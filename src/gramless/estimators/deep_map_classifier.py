@@ -181,7 +181,8 @@ class DeepMapClassifier(LearnsInTurn):
         self.n_iter_ = head.n_iter
         self.online_ = None
         if self._learns_in_turn():
-            self.online_ = FitSummary.of(phi, signs, head, self.C_ * np.array(sides), self._online_loss())
+            of_labels = self.C_ * np.array(sides)
+            self.online_ = FitSummary.of(phi, signs, head, of_labels, self._online_loss(), sample_weight)
         return head
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
