@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVC
 
 import gramless as gl
 
@@ -105,28 +107,56 @@ def test_fit_begins_anew(samples):
     np.testing.assert_array_equal(model.fit(X, y).decision_function(X), expected)
 
 
-def fitted(X, y, how):
-    return gl.DeepMapClassifier(**SMALL, C=1.0, head="squared_hinge").fit(
-        gl.in_blocks(X, y, rows=100) if how == "in blocks" else X, y
-    )
+def fitted(X, y, how, **settings):
+    source = gl.in_blocks(X, y, rows=100) if how == "in blocks" else X
+    return gl.DeepMapClassifier(**SMALL, **settings).fit(source, y)
 
 
-@pytest.mark.parametrize("how", ["in memory", "in blocks"])
-def test_after_fit_it_goes_on_from_the_fit(samples, how):
+CASES = [
+    ("in memory", {}),
+    ("in memory", {"C": 100.0}),
+    ("in memory", {"C": 1e4, "head": "ridge"}),
+    ("in blocks", {}),
+    ("in blocks", {"head": "ridge"}),
+]
+
+
+@pytest.mark.parametrize(("how", "settings"), CASES, ids=str)
+def test_after_fit_it_goes_on_from_the_fit(samples, how, settings):
     """A few samples more change little; as many more as there were are nearly as good as fitting all at once."""
     X, y = samples
     held_out, truth = part(X, slice(1200, None)), y[1200:]
-    model = fitted(part(X, slice(0, 600)), y[:600], how)
+    model = fitted(part(X, slice(0, 600)), y[:600], how, **settings)
     before = model.decision_function(held_out)
     model.partial_fit(part(X, slice(600, 612)), y[600:612])
     assert np.abs(model.decision_function(held_out) - before).mean() < 0.1 * np.abs(before).mean()
     for start in range(612, 1200, 98):
         model.partial_fit(part(X, slice(start, start + 98)), y[start : start + 98])
-    settings = {"C": model.C_, "head": model.head_kind_}  # which half of the samples have chosen
-    at_once = gl.DeepMapClassifier(**SMALL, **settings).fit(part(X, slice(0, 1200)), y[:1200])
-    assert model.score(held_out, truth) > at_once.score(held_out, truth) - 0.03
-    gap = np.abs(model.decision_function(held_out) - at_once.decision_function(held_out)).mean()
-    assert gap < 0.25 * np.abs(at_once.decision_function(held_out)).mean()
+    vectors = model.map_network_.transform(X)
+    at_once = [machine_at_once(model, vectors[:1200], np.where(y[:1200] == k, 1.0, -1.0)) for k in range(3)]
+    expected = np.column_stack([each(vectors[1200:]) for each in at_once])
+    gap = np.abs(model.decision_function(held_out) - expected).mean() / np.abs(expected).mean()
+    assert gap < (1e-4 if model.head_kind_ == "ridge" and how == "in memory" else 0.1)
+    assert model.score(held_out, truth) >= (expected.argmax(1) == truth).mean() - 0.01
+
+
+def machine_at_once(model, vectors, sign):
+    """scikit-learn's machine with the settings that the model has, on all vectors."""
+    if model.head_kind_ == "ridge":
+        return Ridge(alpha=0.5 / model.C_).fit(vectors, sign).predict
+    return LinearSVC(C=model.C_, dual=False, tol=1e-6, max_iter=10_000).fit(vectors, sign).decision_function
+
+
+def test_after_fit_weights_of_its_samples_are_remembered(samples):
+    X, y = samples
+    weights = np.random.default_rng(0).uniform(0.2, 5.0, 600)
+    first, rest = part(X, slice(0, 600)), part(X, slice(600, 1200))
+    model = gl.DeepMapClassifier(**SMALL, head="ridge", C=10.0).fit(first, y[:600], weights)
+    vectors = model.partial_fit(rest, y[600:1200]).map_network_.transform(X)
+    together = np.concatenate([weights, np.ones(600)])
+    for k in range(3):
+        expected = Ridge(alpha=0.05).fit(vectors[:1200], np.where(y[:1200] == k, 1.0, -1.0), together)
+        np.testing.assert_allclose(model.decision_function(X)[:, k], expected.predict(vectors), atol=1e-3)
 
 
 def test_after_fit_a_block_of_one_class_does_not_make_it_forget_the_others(samples):

@@ -8,13 +8,15 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 from gramless.errors import DataError, MemoryBudgetError
-from gramless.heads import FitSummary, Head, OnlineHead
+from gramless.heads import FitSummary, Head, LeastSquares, OnlineHead
 from gramless.storage import load, save
 
 AMPLE = 1 << 30
+EPS = np.finfo(np.float64).eps
 
 
 def problem(rng, n=600, d=8, n_labels=2, noise=1.0, rate=0.3, dtype=np.float64):
@@ -254,3 +256,53 @@ def test_after_a_fit_samples_that_lose_nothing_change_nothing(rng):
     np.testing.assert_allclose(moved.head.coefficients, head.coefficients, rtol=0, atol=1e-8)
     whole = online.update(X[~settled], signs[~settled]).head
     assert np.abs(whole.coefficients - head.coefficients).max() > 1e-3
+
+
+def regression(X, sign, C, weights):
+    """Ridge regression with a bias that costs nothing, on all samples at once, as scikit-learn solves it."""
+    return Ridge(alpha=0.5 / C, solver="cholesky").fit(X, sign, sample_weight=weights)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("sides", [[(1.0, 1.0)] * 2, [(1.0, 3.0), (0.5, 0.5)]], ids=["alike", "apart"])
+@pytest.mark.parametrize("fitted", [0, 60, 300])
+def test_ridge_regression_after_blocks_is_that_of_all_samples(rng, C, sides, fitted):
+    """After a fit of the first samples, by weights, or after none. H is solved by its condition, 1 + 2 C |X|^2."""
+    X, signs = problem(rng, 400)
+    weights = np.where(np.arange(400) < fitted, rng.uniform(0.5, 2.0, 400), 1.0)
+    of_signs = np.where(signs > 0, *np.array(sides).T[::-1, None])
+    online = OnlineHead.start(2, 8, C, sides, budget=AMPLE, loss=LeastSquares())
+    if fitted:
+        first = [regression(X[:fitted], signs[:fitted, k], C, (weights * of_signs[:, k])[:fitted]) for k in range(2)]
+        head = Head(np.stack([each.coef_ for each in first]), np.array([each.intercept_ for each in first]), 1)
+        summary = FitSummary.of(X[:fitted], signs[:fitted], head, online.sides, LeastSquares(), weights[:fitted])
+        online = online.after_fit(summary, head)
+    for rows in np.array_split(np.arange(fitted, 400), 5):
+        online = online.update(X[rows], signs[rows])
+    condition = 1.0 + 2.0 * C * 3.0 * np.square(np.column_stack([X, np.ones(400)])).sum()
+    for k in range(2):
+        expected = regression(X, signs[:, k], C, weights * of_signs[:, k])
+        found = np.append(online.head.coefficients[k], online.head.intercepts[k])
+        answer = np.append(expected.coef_, expected.intercept_)
+        np.testing.assert_allclose(found, answer, rtol=0, atol=100 * condition * EPS * np.abs(answer).max())
+
+
+def test_ridge_regression_of_a_class_that_counts_nothing_has_finite_answers(rng):
+    X, signs = problem(rng, 30)
+    nothing = OnlineHead.start(2, 8, 1.0, [(0.0, 0.0), (0.0, 1.0)], budget=AMPLE, loss=LeastSquares())
+    assert np.isfinite(nothing.update(X, signs).head.margins(X)).all()
+
+
+def test_after_a_fit_each_label_keeps_its_own_hessian_where_all_are_small(rng, monkeypatch):
+    X, signs = problem(rng, 300)
+    head = seen(X, signs, 1).head
+    own = FitSummary.of(X, signs, head, np.ones((2, 2)))
+    monkeypatch.setattr("gramless.heads.online.MOMENT_BYTES", 2 * 9**2 * 8 - 1)
+    shared = FitSummary.of(X, signs, head, np.ones((2, 2)))
+    assert own.moment.shape == (2, 9, 9)
+    assert shared.moment.shape == (1, 9, 9)
+    x = np.column_stack([X, np.ones(300)])
+    np.testing.assert_allclose(shared.moment[0], x.T @ x / 300, atol=1e-12)
+    for k in range(2):  # the mean of the hinge's curvature over a margin moved by 0.3 either way: 2 before the kink
+        share = np.clip((1.3 - signs[:, k] * head.margins(X)[:, k]) / 0.6, 0.0, 1.0)
+        np.testing.assert_allclose(own.moment[k], (2 * share[:, None] * x).T @ x / own.curvature[k], atol=1e-9)

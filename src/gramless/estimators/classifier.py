@@ -13,16 +13,29 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
+from gramless.estimators.distinct import MergedCopies, merged_copies
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
-from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
-from gramless.heads import Calibration, Contest, Head, Labels, SettingsPoint, Temperature, Threshold, TopGains, TopK
+from gramless.estimators.unlabelled import labelled_rows, labels_of
+from gramless.heads import (
+    Calibration,
+    Contest,
+    Head,
+    Labels,
+    SettingsPoint,
+    Temperature,
+    Threshold,
+    TopGains,
+    TopK,
+    Weights,
+)
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
+from gramless.support.threads import threads_for
 from gramless.views import Views
 
 
@@ -47,11 +60,18 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(
-        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+        self,
+        views: Views,
+        y: Any,
+        labelled: np.ndarray,
+        signs: np.ndarray,
+        sample_weight: np.ndarray | None,
+        places: np.ndarray | None = None,
     ) -> Head:
         """Learn from samples, and the signs (n_labelled, n_labels) of those that are labelled.
 
-        Whatever `_features` needs is set on self. sample_weight : (n_labelled,), positive
+        Whatever `_features` needs is set on self. sample_weight : (n_labelled,), positive; places : of the rows as they
+        were given, as in MergedCopies, where they are not these
         """
 
     @abstractmethod
@@ -98,8 +118,9 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         Otherwise -1 is a class.
 
         sample_weight : (n,), how much every sample counts in the classifiers, in the choice of their settings and in
-            probabilities; a sample of weight 0 is left out. The network, landmarks and their tuning take all others
-            alike. Not for data in blocks.
+            probabilities: a weight of 2 is that of two equal samples, of 0 that of none. Samples that are equal, label
+            and all, are one of their weights' sum, which is left out as one. The network, landmarks and their tuning
+            take all samples that differ alike. Not for data in blocks.
 
         To cross-validate on several views, give scikit-learn `Views(X)`: of a dict it cannot take rows.
         """
@@ -123,12 +144,26 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         check_consistent_length(views, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
-            counted = sample_weight > 0
-            views, y, sample_weight = samples_of(views, counted), y[counted], sample_weight[counted]
-        labelled = labelled_rows(y, learning_of(self.kernel))
-        self.labels_, signs = Labels.of(labels_of(y, labelled))
+        samples = merged_copies(views, y, sample_weight)
+        labelled = labelled_rows(samples.labels, learning_of(self.kernel))
+        self.labels_, signs = Labels.of(labels_of(samples.labels, labelled))
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, signs, None if sample_weight is None else sample_weight[labelled])
+        weights = None if samples.weights is None else samples.weights[labelled]
+        with threads_for(len(samples.views)):
+            self.head_ = self._fit(samples.views, samples.labels, labelled, signs, weights, samples.places)
+        self._number_as_given(samples, labelled)
+
+    def _number_as_given(self, samples: MergedCopies, labelled: np.ndarray) -> None:
+        """What fit knows of single samples, in the order in which they were given."""
+        if self.unseen_scores_ is not None:
+            places = samples.places[samples.places >= 0]
+            among_labelled = np.cumsum(labelled) - 1
+            self.unseen_scores_ = self.unseen_scores_[among_labelled[places[labelled[places]]]]
+
+    def _sides(self, signs: np.ndarray, sample_weight: np.ndarray | None) -> Weights:
+        """Of the negatives and positives of every label, by what samples weigh."""
+        weights = np.ones(len(signs)) if sample_weight is None else sample_weight
+        return self.labels_.weights(weights @ (signs > 0), weights.sum(), self.class_weight)
 
     def _settle(self, contest: Contest) -> None:
         """Choose what was left open, and learn how scores become answers."""

@@ -111,7 +111,13 @@ class DeepKernelClassifier(ViewsClassifier):
         self.random_state = random_state
 
     def _fit(
-        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+        self,
+        views: Views,
+        y: Any,
+        labelled: np.ndarray,
+        signs: np.ndarray,
+        sample_weight: np.ndarray | None,
+        places: np.ndarray | None = None,
     ) -> Head:
         views, n = in_engines_type(views), len(signs)
         require(
@@ -124,7 +130,7 @@ class DeepKernelClassifier(ViewsClassifier):
         self.kernel_ = build(self.kernel, views, y, self.random_state, get_config())
         known = samples_of(views.match(self.kernel_.layout), labelled)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
-        sides = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        sides = self._sides(signs, sample_weight)
         on_kernel = OnKernel.of(gram, signs, sides, sample_weight)
         seed = seed_from(self.random_state)
         self._settle(on_kernel.contest(self.labels_.multilabel, seed))

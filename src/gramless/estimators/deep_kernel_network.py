@@ -34,6 +34,7 @@ from gramless.network.activations import Exp
 from gramless.support.budget import require, row_blocks
 from gramless.support.checks import INPUT, Constraints
 from gramless.support.config import current_budget
+from gramless.support.threads import threads_for
 from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
@@ -51,7 +52,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         The elementary kernels. A sequence is used on every view. With a distance among them the first layer must be
         exp: hidden=(), or activation="exp". "auto" is what a view allows: distances of standardised columns and of
         unit rows, and on non-negative views of the square and fourth roots of histograms; under another first
-        activation the paper's kernels, on signed views without "intersection".
+        activation the paper's kernels, on signed views without "intersection". Of a view that was not negative, new
+        numbers below 0 count as 0, with a warning.
     hidden : "auto" or tuple of int
         Units of each hidden layer; () for the two-layer network that only combines kernels. "auto" is () as well, and
         where learning is by leave-one-out and the output exp, a sum of such networks, over all views and over each:
@@ -131,7 +133,9 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         self._require_labels(y, has_labels=blocks is not None and blocks.has_labels)
         with fitted_in_one_step(self) as fresh:
             if blocks is None:
-                fresh._fit(views_to_fit(fresh, X), y, labelled)
+                views = views_to_fit(fresh, X)
+                with threads_for(len(views)):
+                    fresh._fit(views, y, labelled)
             else:
                 fresh._fit_sample(blocks, labelled)
         return self

@@ -13,9 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Block, Blocks
+from gramless.errors import DataError
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.built_map import built_map
-from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
+from gramless.estimators.distinct import MergedCopies
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.in_turn import LearnsInTurn
@@ -28,7 +30,7 @@ from gramless.heads import FitSummary, Head, OnlineHead
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import INPUT, POSITIVE, Constraints, HasMethods, StrOptions, check_array, whole
 from gramless.support.config import current_budget, get_config
-from gramless.views import Views
+from gramless.views import Views, is_multiview
 
 
 class DeepMapClassifier(LearnsInTurn):
@@ -155,14 +157,20 @@ class DeepMapClassifier(LearnsInTurn):
         self.random_state = random_state
 
     def _fit(
-        self, views: Views, y: Any, labelled: np.ndarray, signs: np.ndarray, sample_weight: np.ndarray | None
+        self,
+        views: Views,
+        y: Any,
+        labelled: np.ndarray,
+        signs: np.ndarray,
+        sample_weight: np.ndarray | None,
+        places: np.ndarray | None = None,
     ) -> Head:
         views = in_engines_type(views)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepMapNetwork(
             self.kernel,
             self.n_landmarks,
-            landmarks=self.landmarks,
+            landmarks=self._landmarks_among(places),
             n_components=self.n_components,
             tuning=self.tuning if self.tuning != "auto" else None,
         )
@@ -172,7 +180,7 @@ class DeepMapClassifier(LearnsInTurn):
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
         phi = self._features(known)
-        sides = self.labels_.weights((signs > 0).sum(0), len(signs), self.class_weight)
+        sides = self._sides(signs, sample_weight)
         fit = VectorFit(signs, sides, sample_weight, seeds[2])
         # On vectors that labels have shaped, no fold would be unseen.
         vectors = phi if tuned.unshaped is None else tuned.unshaped.transform(known).cpu().numpy()
@@ -181,7 +189,8 @@ class DeepMapClassifier(LearnsInTurn):
         self.n_iter_ = head.n_iter
         self.online_ = None
         if self._learns_in_turn():
-            self.online_ = FitSummary.of(phi, signs, head, self.C_ * np.array(sides), self._online_loss())
+            of_labels = self.C_ * np.array(sides)
+            self.online_ = FitSummary.of(phi, signs, head, of_labels, self._online_loss(), sample_weight)
         return head
 
     def _fit_blocks(self, blocks: Blocks) -> Head:
@@ -208,6 +217,22 @@ class DeepMapClassifier(LearnsInTurn):
             positives = look.labels.positives
             self.online_ = self.online_.of_all(np.column_stack([look.labels.n_samples - positives, positives]))
         return head
+
+    def _landmarks_among(self, places: np.ndarray | None) -> Any:
+        """Landmarks by their rows are rows of what was given."""
+        if places is None or isinstance(self.landmarks, str) or is_multiview(self.landmarks):
+            return self.landmarks
+        rows = landmark_rows(self.landmarks, len(places))
+        if (places[rows] < 0).any():
+            raise DataError(
+                f"landmark {rows[places[rows] < 0][0]} is a sample of weight 0, which is left out: choose others."
+            )
+        return places[rows]
+
+    def _number_as_given(self, samples: MergedCopies, labelled: np.ndarray) -> None:
+        super()._number_as_given(samples, labelled)
+        if self.map_network_.landmark_indices_ is not None:
+            self.map_network_.landmark_indices_ = samples.rows[self.map_network_.landmark_indices_]
 
     def _sample_size(self) -> int:
         return DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()

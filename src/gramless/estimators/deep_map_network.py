@@ -39,6 +39,7 @@ from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import INPUT, Constraints, check_array
 from gramless.support.config import current_budget
+from gramless.support.threads import threads_for
 from gramless.views import Views, is_multiview
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
@@ -130,7 +131,12 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         blocks = blocks_to_fit(self, X, y)
         with fitted_in_one_step(self) as fresh:
-            fresh._fit(views_to_fit(fresh, X), y) if blocks is None else fresh._fit_sample(blocks)
+            if blocks is None:
+                views = views_to_fit(fresh, X)
+                with threads_for(len(views)):
+                    fresh._fit(views, y)
+            else:
+                fresh._fit_sample(blocks)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)

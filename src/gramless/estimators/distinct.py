@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramless.errors import DataError
 from gramless.support.budget import row_blocks
@@ -35,6 +37,48 @@ def distinct_samples(views: Views, targets: np.ndarray, weights: np.ndarray) -> 
     together = np.bincount(places.ravel(), weights[used])
     chosen = used[first]
     return DistinctSamples(views[chosen], targets[chosen], together)
+
+
+@dataclass(frozen=True, eq=False)
+class MergedCopies:
+    """Samples that differ, and where they stand among those that were given.
+
+    weights : (n,), above zero, or None where every sample counts once
+    rows : (n,), the row of each, of those with a weight the first; places : (n_given,), -1 for those without
+    """
+
+    views: Views
+    labels: Any  # (n,) or (n, n_labels)
+    weights: np.ndarray | None
+    rows: np.ndarray
+    places: np.ndarray
+
+
+def merged_copies(views: Views, labels: Any, weights: np.ndarray | None) -> MergedCopies:
+    """Of samples and their labels; where all differ and weigh the same as one, they stay in the order they came in."""
+    used = np.arange(len(views)) if weights is None else np.flatnonzero(weights > 0)
+    if not len(used):
+        raise DataError("every sample has the weight 0: there is nothing to learn from.")
+    digests = _digests(views, _numbered(labels))[used]
+    _, first, found = np.unique(digests, axis=0, return_index=True, return_inverse=True)
+    together = np.bincount(found.ravel(), None if weights is None else weights[used]).astype(np.float64)
+    places = np.full(len(views), -1)
+    if (together == 1).all():
+        places[used] = np.arange(len(used))
+        everything = len(used) == len(views)
+        return MergedCopies(views if everything else views[used], labels[used], None, used, places)
+    places[used], chosen = found.ravel(), used[first]
+    return MergedCopies(views[chosen], labels[chosen], together, chosen, places)
+
+
+def _numbered(labels: Any) -> np.ndarray:
+    """Labels as numbers, equal where they are."""
+    if labels.ndim == 2:
+        return np.asarray(labels.todense() if sparse.issparse(labels) else labels, dtype=np.float64)
+    if labels.dtype.kind == "O":  # texts, and numbers that mark samples without one
+        codes: dict[Any, int] = {}
+        return np.array([codes.setdefault(label, len(codes)) for label in labels.tolist()], dtype=np.float64)
+    return np.unique(labels, return_inverse=True)[1].astype(np.float64)
 
 
 def _digests(views: Views, targets: np.ndarray) -> np.ndarray:

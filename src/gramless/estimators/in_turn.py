@@ -17,6 +17,7 @@ from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import FitSummary, LabelCounts, LeastSquares, OnlineHead, SquaredHinge
 from gramless.heads.online import OnlineLoss
 from gramless.support.config import current_budget
+from gramless.support.threads import threads_for
 from gramless.views import Views
 
 
@@ -50,6 +51,10 @@ class LearnsInTurn(ViewsClassifier):
         first = not hasattr(self, "head_")
         views = views_to_fit(self, X) if first else views_to_use(self, X)
         check_consistent_length(views, y)
+        with threads_for(len(views)):
+            self._learn_next(views, y, labelled, classes, first=first)
+
+    def _learn_next(self, views: Views, y: np.ndarray, labelled: np.ndarray, classes: Any, *, first: bool) -> None:
         if first:
             online = self._first_block(views, y, labelled, classes)
         elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
 from gramless.errors import DataError
+from gramless.estimators.below_zero import raised_to_zero
 from gramless.estimators.unlabelled import MARK
 from gramless.support.config import get_config
 from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
@@ -37,7 +38,7 @@ def remember_layout(estimator: BaseEstimator, views: Views) -> Views:
 def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
     """New data as the views that the estimator was fitted on."""
     columns = estimator.views or side_by_side(estimator.layout_)
-    return _as_views(estimator, X, columns, reset=False).match(estimator.layout_)
+    return raised_to_zero(estimator, _as_views(estimator, X, columns, reset=False).match(estimator.layout_))
 
 
 def in_engines_type(views: Views) -> Views:

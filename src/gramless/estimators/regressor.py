@@ -34,6 +34,7 @@ from gramless.heads.ridge_path import (
 from gramless.support.budget import row_blocks
 from gramless.support.checks import Constraints, StrOptions, check_array
 from gramless.support.config import current_budget
+from gramless.support.threads import threads_for
 from gramless.views import Views, is_multiview
 
 MOST_COLUMNS = 32  # of one array whose features each get a width of their own: n^2 numbers each while they are learned
@@ -107,7 +108,8 @@ class ViewsRegressor(FittedOnViews, RegressorMixin, BaseEstimator):
         weights = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
         samples = distinct_samples(views, y, weights)
         self.targets_ = TargetScale.of(samples.targets, samples.weights)
-        self._fit(samples, views)
+        with threads_for(len(views)):
+            self._fit(samples, views)
 
     def _by_columns(self, X: Any, views: Views) -> Views:
         """One array of few columns, every column a view of its own where the kernel network is free to choose."""

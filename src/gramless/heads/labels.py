@@ -100,7 +100,7 @@ class Labels:
             return np.where(codes == 1, 1.0, -1.0)[:, None]
         return np.where(codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
 
-    def weights(self, positives: np.ndarray, n_samples: int, class_weight: Any) -> list[tuple[float, float]]:
+    def weights(self, positives: np.ndarray, n_samples: float, class_weight: Any) -> list[tuple[float, float]]:
         """Weights of the negative and of the positive samples of every label, from how many positives it has.
 
         A class's weight is that of the positives of its label; with two classes the other one's is that of the

@@ -10,6 +10,9 @@ together with it, by the solver of `blockwise`, and then becomes a parabola itse
 which had left the loss may come back: the Hessian is taken as the mean over margins moved by REMEMBERED_REACH, so that
 those near the kink count in part.
 
+Ridge regression has no kink: its losses are a parabola, nothing is forgotten, and after any number of blocks the head
+is that of all samples at once, with a bias that costs nothing, in one solution of (d + 1)^3 / 3 operations.
+
 The number of samples to come need not be known, C weighs losses as it does for a batch, and no rate has to be chosen.
 Measured in one pass over 20,000 samples in 20 blocks, on five kinds of data with C from 0.1 to 10, held-out accuracy
 is within 0.1 % of the batch solution's, once 0.3 % lower, for labels that 2 % of the samples have; averaged stochastic
@@ -26,6 +29,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from scipy import linalg
 
 from gramless.errors import DataError
 from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
@@ -36,6 +40,7 @@ from gramless.support.checks import check_array
 
 REMEMBERED_REACH = 0.3
 SUMMARY_BYTES = 64 << 20
+MOMENT_BYTES = 8 << 20
 
 OnlineLoss = SquaredHinge | LeastSquares
 HINGE = SquaredHinge()
@@ -43,32 +48,48 @@ HINGE = SquaredHinge()
 
 @dataclass(frozen=True, eq=False)
 class FitSummary:
-    """What of the samples of a fit is kept so that blocks can follow it: a few numbers per label, and one matrix.
+    """What of the samples of a fit is kept so that blocks can follow it: a few numbers per label, and a matrix or more.
 
-    Each label's Hessian would be (d + 1)^2 numbers, in every model. The matrix of second moments, times the label's sum
-    of curvatures, stands for it: as if those near the label's boundary were spread as all samples are.
+    A label's Hessian is its sum of curvatures times the mean of x x', weighted by them. Of ridge regression that mean
+    is the same for all labels, unless their sides differ. Of the squared hinge it is not: a matrix per label would be
+    in every model, and is where all of them take at most MOMENT_BYTES. Otherwise the mean over all samples stands for
+    each, as if those near the label's boundary were spread as all samples are.
     """
 
     counts: np.ndarray  # (L, 2), negatives and positives
     losses: np.ndarray  # (L,)
     curvature: np.ndarray  # (L,): sum over samples
-    moment: np.ndarray  # (d + 1, d + 1) float32: mean of x x', x ending in 1
+    moment: np.ndarray  # (1 or L, d + 1, d + 1) float64: means of x x', x ending in 1
 
     @classmethod
-    def of(cls, phi: np.ndarray, signs: np.ndarray, head: Head, sides: np.ndarray, loss: OnlineLoss = HINGE) -> Self:
-        """Of the vectors that a head was fitted on, and their signs; sides and loss as those of OnlineHead."""
-        moment = np.zeros((phi.shape[1] + 1,) * 2)
+    def of(
+        cls,
+        phi: np.ndarray,
+        signs: np.ndarray,
+        head: Head,
+        sides: np.ndarray,
+        loss: OnlineLoss = HINGE,
+        sample_weight: np.ndarray | None = None,
+    ) -> Self:
+        """Of the vectors that a head was fitted on, their signs and weights; sides and loss as those of OnlineHead."""
+        size, weights = phi.shape[1] + 1, np.ones(len(phi)) if sample_weight is None else sample_weight
+        alike = isinstance(loss, LeastSquares) and (sides[:, 0] == sides[:, 1]).all()
+        apart = not alike and 8 * len(sides) * size**2 <= MOMENT_BYTES
+        moment = np.zeros((len(sides) if apart else 1, size, size))
         losses, curvature = np.zeros(len(sides)), np.zeros(len(sides))
-        for rows in row_blocks(len(phi), 8 * (phi.shape[1] + 4 * len(sides)), SUMMARY_BYTES):
-            x = np.column_stack([phi[rows], np.ones(len(phi[rows]))])
-            moment += x.T @ x
+        for rows in row_blocks(len(phi), 8 * (2 * size + 4 * len(sides)), SUMMARY_BYTES):
+            x, weight = np.column_stack([phi[rows], np.ones(len(phi[rows]))]).astype(np.float64), weights[rows]
             margins = torch.from_numpy(signs[rows] * head.margins(phi[rows])).double()
-            box = torch.from_numpy(np.where(signs[rows] > 0, sides[:, 1], sides[:, 0]))
+            box = torch.from_numpy(weight[:, None] * np.where(signs[rows] > 0, sides[:, 1], sides[:, 0]))
             rise = loss.slope(margins + REMEMBERED_REACH, box) - loss.slope(margins - REMEMBERED_REACH, box)
+            bends = rise.numpy() / (2.0 * REMEMBERED_REACH)
             losses += loss.value(margins, box).sum(0).numpy()
-            curvature += rise.sum(0).numpy() / (2.0 * REMEMBERED_REACH)
-        counts = np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)])
-        return cls(counts, losses, curvature, (moment / len(phi)).astype(np.float32))
+            curvature += bends.sum(0)
+            for number, bend in enumerate(bends.T if apart else weight[None]):
+                moment[number] += (bend[:, None] * x).T @ x
+        total = curvature if apart else weights.sum(keepdims=True)
+        moment /= np.where(total > 0, total, 1.0)[:, None, None]
+        return cls(np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]), losses, curvature, moment)
 
     def of_all(self, counts: np.ndarray) -> Self:
         """The same for all samples, (L, 2) in number, of which a sample was summed up."""
@@ -81,7 +102,7 @@ class OnlineHead:
     """Classifiers of L labels on d features after some blocks, by the squared hinge or by ridge regression.
 
     The losses of all blocks so far are remembered as constant - <linear, w> + 1/2 w' hessian w; of ridge regression
-    that is all there is to know, up to its bias, which here costs as much as a weight.
+    that is all there is to know.
     """
 
     sides: np.ndarray  # (L, 2), C times the weights of negatives and positives
@@ -144,7 +165,7 @@ class OnlineHead:
     def after_fit(self, summary: FitSummary, head: Head) -> Self:
         """With what is known of the samples that a head was fitted on; its weights were the best for them."""
         w = np.column_stack([head.coefficients, head.intercepts])
-        hessian = summary.curvature[:, None, None] * summary.moment.astype(float)
+        hessian = summary.curvature[:, None, None] * summary.moment
         gradient = -w  # 1/2 |w|^2 and the losses are in balance
         if isinstance(self.loss, LeastSquares):
             gradient[:, -1] = 0.0  # ridge regression's bias has cost nothing
@@ -176,6 +197,12 @@ class OnlineHead:
         def of_block(w: np.ndarray, labels: np.ndarray, reach: np.ndarray) -> NewtonTotals:
             return newton_totals(phi, signs[:, labels], w, reach, self.loss, self.sides[labels])
 
+        counts = np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)])
+        if isinstance(self.loss, LeastSquares):
+            block = of_block(self.w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))
+            known = self._with(self.w, block, counts)
+            lowest = [_lowest(*each) for each in zip(known.hessian, known.linear, strict=True)]
+            return replace(known, w=np.stack(lowest))
         fitted = fit_over_blocks(
             lambda w, labels, reach: of_block(w, labels, reach) + self._remembered(w, labels),
             Head(self.w[:, :-1], self.w[:, -1], 1),
@@ -185,7 +212,7 @@ class OnlineHead:
         )
         w = np.column_stack([fitted.coefficients, fitted.intercepts])
         block = of_block(w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))
-        return self._with(w, block, np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]))
+        return self._with(w, block, counts)
 
     def _with(self, w: np.ndarray, block: NewtonTotals, counts: np.ndarray) -> Self:
         """At new weights, with the parabola of a block's losses at them."""
@@ -209,3 +236,13 @@ class OnlineHead:
 def _times(hessian: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Every label's matrix times its vector, (L, d + 1)."""
     return (hessian @ w[:, :, None])[:, :, 0]
+
+
+def _lowest(hessian: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    """Where 1/2 |v|^2 - <linear, w> + 1/2 w' hessian w is lowest, (d + 1,); v is w without the bias, which is last.
+
+    The bias costs nothing unless there is nothing to tell it by.
+    """
+    cost = np.ones(len(linear))
+    cost[-1] = 0.0 if hessian[-1, -1] > 0 else 1.0
+    return linalg.solve(hessian + np.diag(cost), linear, assume_a="sym", check_finite=False)

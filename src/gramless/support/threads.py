@@ -1,4 +1,4 @@
-"""Threads: one of torch's for a while, and as many as before in a forked child.
+"""Threads: one for a while, few samples on one, and as many as before in a forked child.
 
 GNU OpenMP's threads do not live on in a forked child, but its notes of them do: the next parallel loop of PyTorch or
 scikit-learn there waits for them for ever, and Numba ends the child. So the forking thread lets its threads go before a
@@ -11,36 +11,51 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from threading import Lock, get_ident
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 OMP_PAUSE_SOFT = 1
+FEW_SAMPLES = 1_500
 
 _lock = Lock()
 _inside: Counter[int] = Counter()  # how often each thread has entered
 _before = 1
+_blas: Any = None
+
+
+def threads_for(n_samples: int) -> AbstractContextManager[None]:
+    """Fit to so many samples on one thread if they are few, and on as many as there are otherwise.
+
+    Few samples are hundreds of pieces of a millisecond each, and threads spend more time waiting for each other at the
+    end of every piece than they save: on two cores that others use, 63 samples took up to 7 s of the processors on two
+    threads and 0.2 s on one, 400 samples 16 s and 0.6 s. Work on more samples is dominated by large products.
+    """
+    return one_thread() if n_samples <= FEW_SAMPLES else nullcontext()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run the body on one torch thread, and leave the number as it was found.
+    """Run the body on one thread of PyTorch, Numba and BLAS, and leave the numbers as they were found.
 
     Two threads are up to twice as fast on an idle machine, but on one that others use as well they wait for each other
     at the end of every short piece, and can be many times slower: a demo must not depend on what else is running.
 
     PyTorch's number is partly the thread's and partly the process's: a thread that comes while another is inside finds
-    that one's. So the number to go back to is what the first one found.
+    that one's. So the number to go back to is what the first one found. BLAS's is the process's; Numba's follows
+    PyTorch's (`engine.cpu.threads`).
     """
     import torch  # not above: `import gramless` takes this file, and PyTorch seconds
 
-    global _before
+    global _before, _blas
     me = get_ident()
     with _lock:
         if not _inside:
             _before = torch.get_num_threads()
+            _blas = _libraries().limit(limits=1, user_api="blas")
         _inside[me] += 1
         torch.set_num_threads(1)
     try:
@@ -51,6 +66,16 @@ def one_thread() -> Iterator[None]:
             if not _inside[me]:
                 del _inside[me]
                 torch.set_num_threads(_before)
+            if not _inside:
+                _blas.restore_original_limits()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those that `import gramless` brings are there by now; looking for them takes longer than many a small answer."""
+    import scipy.linalg  # noqa: F401  # which has a BLAS of its own
+
+    return ThreadpoolController()
 
 
 def survive_forks() -> None:
