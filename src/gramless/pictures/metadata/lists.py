@@ -65,7 +65,7 @@ def description_of(packet: Packet, attributes: Mapping[str, str], parts: Iterabl
     about = next((d.attributes[ABOUT] for d in packet.descriptions if ABOUT in d.attributes), "")
     text = "".join(parts)
     used = [prefix for prefix in NAMESPACES if f"{prefix}:" in text or any(f"{prefix}:" in name for name in attributes)]
-    given = {f"xmlns:{prefix}": NAMESPACES[prefix] for prefix in ("rdf", *used)} | {"rdf:about": about} | attributes
+    given = {f"xmlns:{prefix}": NAMESPACES[prefix] for prefix in ("rdf", *used)} | {"rdf:about": about, **attributes}
     return f"<rdf:Description {attributes_of(given)}>{text}</rdf:Description>"
 
 
