@@ -10,7 +10,9 @@ import pytest
 
 import gramless
 import gramless.cli
+from gramless.cli import annotate_fit
 from gramless.cli.imported import command_of
+from gramless.pictures.annotation.fitting import N_LANDMARKS
 
 HEAVY = ("cv2", "numba", "numpy", "pandas", "PIL", "scipy", "sklearn", "torch")
 COMMANDS = {**gramless.cli.COMMANDS, **importlib.import_module("gramless.cli.annotate").COMMANDS}
@@ -31,6 +33,20 @@ def test_a_list_of_commands_needs_none_of_what_they_compute_with(arguments):
     if not arguments:  # which is help as well, and exits as wrong use
         code = f"import typer\ntry:\n    {code}\nexcept BaseException:\n    pass"
     assert imported_by(code) == "[]"
+
+
+def test_no_help_of_any_command_needs_what_it_computes_with():
+    lines = [
+        ["demo"],
+        ["serve"],
+        *(["annotate", name] for name in importlib.import_module("gramless.cli.annotate").COMMANDS),
+    ]
+    code = f"from gramless.cli import app\nfor line in {lines}: app([*line, '--help'], standalone_mode=False)"
+    assert imported_by(code) == "[]"
+
+
+def test_the_number_of_landmarks_that_help_shows_is_the_one_that_is_used():
+    assert annotate_fit.LANDMARKS == N_LANDMARKS
 
 
 def test_importing_the_package_imports_little_and_a_name_brings_what_it_needs():

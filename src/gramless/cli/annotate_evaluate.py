@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,12 +27,11 @@ from gramless.cli.annotate_inputs import (
 )
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import list_problems
-from gramless.pictures.annotation import Counts, Quality, judge
-from gramless.pictures.gallery import save_gallery
-from gramless.pictures.reliability_figure import reliability_png
-from gramless.pictures.tables import figures_of, keyword_table, quality_table
 from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
+
+if TYPE_CHECKING:
+    from gramless.pictures.annotation import Counts, Quality
 
 
 def evaluate(
@@ -53,6 +52,11 @@ def evaluate(
     cache: CacheFolder = None,
 ) -> None:
     """Compare a model's keywords with those that people gave."""
+    from gramless.pictures.annotation import judge
+    from gramless.pictures.gallery import save_gallery
+    from gramless.pictures.reliability_figure import reliability_png
+    from gramless.pictures.tables import figures_of, keyword_table, quality_table
+
     require_one_choice(top, threshold, precision)
     for file, option in ((output, "-o"), (plot, "--plot"), (gallery, "--gallery")):
         require_writable_file(file, option, inputs=[model, keywords])

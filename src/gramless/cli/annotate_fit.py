@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,22 +12,13 @@ from rich.console import Console
 from gramless.cli.annotate_inputs import Folders, KeywordFile, Plot, opened, read_pictures
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
-from gramless.pictures.annotation import Annotator, fit_annotator
-from gramless.pictures.annotation.fitting import N_LANDMARKS
-from gramless.pictures.features import HANDCRAFTED, LEARNED, STANDARD
-from gramless.pictures.features.names import check_names
-from gramless.pictures.reliability_figure import reliability_png
-from gramless.pictures.tables import facts_of, facts_table, keyword_table, quality_table
-from gramless.storage import save
 from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 
-SETS_OF_VIEWS = {
-    "standard": STANDARD,
-    "learned": LEARNED,
-    "handcrafted": HANDCRAFTED,
-    "both": HANDCRAFTED + LEARNED,
-}
+if TYPE_CHECKING:
+    from gramless.pictures.annotation import Annotator
+
+LANDMARKS = 500  # as fit_annotator has it; to ask it for the number would take seconds
 
 
 def fit(
@@ -42,7 +33,7 @@ def fit(
     ] = "standard",
     landmarks: Annotated[
         int, typer.Option(min=1, help="Pictures to compare others with: more are more exact, and slower.")
-    ] = N_LANDMARKS,
+    ] = LANDMARKS,
     cache: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Keep features there. Without it: MODEL.cache", show_default=False),
@@ -51,6 +42,9 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
 ) -> None:
     """Learn your keywords from your pictures."""
+    from gramless.pictures.annotation import fit_annotator
+    from gramless.storage import save
+
     started = time.perf_counter()
     names = names_of_views(views)
     require_writable_file(model, "-o", inputs=[keywords])
@@ -74,12 +68,19 @@ def fit(
 
 def names_of_views(views: str) -> tuple[str, ...]:
     """The names of a set of views, or of those that are listed."""
-    names = SETS_OF_VIEWS.get(views) or tuple(name.strip() for name in views.split(","))
+    from gramless.pictures.features import HANDCRAFTED, LEARNED, STANDARD
+    from gramless.pictures.features.names import check_names
+
+    sets = {"standard": STANDARD, "learned": LEARNED, "handcrafted": HANDCRAFTED, "both": HANDCRAFTED + LEARNED}
+    names = sets.get(views) or tuple(name.strip() for name in views.split(","))
     check_names(names)
     return names
 
 
 def _show(annotator: Annotator, model: Path, cache: Path, plot: Path | None, seconds: float) -> None:
+    from gramless.pictures.reliability_figure import reliability_png
+    from gramless.pictures.tables import facts_of, facts_table, keyword_table, quality_table
+
     quality = annotator.unseen_quality()
     title = f"On your {quality.n_pictures:,} pictures, each asked of classifiers that had not seen it"
     Console().print(quality_table(quality, title), keyword_table(quality), "", facts_table(facts_of(annotator)))

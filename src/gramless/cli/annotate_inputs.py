@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gramless.cli.problems import refuse, say
 from gramless.errors import GramlessError
-from gramless.pictures.annotation import Annotator
-from gramless.pictures.datasets import AnnotatedPictures, is_corel5k, read_annotated, read_corel5k
-from gramless.pictures.features import FeatureCache
-from gramless.storage import load
 from gramless.support.progress import Waiting
+
+if TYPE_CHECKING:
+    from gramless.pictures.annotation import Annotator
+    from gramless.pictures.datasets import AnnotatedPictures
+    from gramless.pictures.features import FeatureCache
 
 ModelFile = Annotated[Path, typer.Argument(help="A model that `gramless annotate fit` made.", show_default=False)]
 KeywordFile = Annotated[
@@ -54,6 +55,9 @@ CacheFolder = Annotated[
 
 def load_annotator(file: Path) -> Annotator:
     """The model of keywords in a file; an error where the file holds something else."""
+    from gramless.pictures.annotation import Annotator
+    from gramless.storage import load
+
     if file.is_file():
         file.open("rb").close()  # where it may not be read, safetensors would say that it is not there
     with Waiting("loading the model"):
@@ -69,6 +73,8 @@ def read_pictures(
     folder: Path, keywords: Path | None, part: Literal["train", "test"], *, folders: bool
 ) -> AnnotatedPictures:
     """The annotated pictures of a folder; of a COREL5k folder the named part of its official split."""
+    from gramless.pictures.datasets import is_corel5k, read_annotated, read_corel5k
+
     if keywords is not None and folders:
         refuse(f"--keywords {keywords} and --folders: keywords are taken from one of them. Leave the other away.")
     if not is_corel5k(folder):
@@ -91,6 +97,8 @@ def require_one_choice(top: int | None, threshold: float | None, precision: floa
 @contextmanager
 def opened(cache: Path | None) -> Iterator[FeatureCache | None]:
     """The cache in a folder, closed at the end; None without a folder."""
+    from gramless.pictures.features import FeatureCache
+
     if cache is None:
         yield None
         return

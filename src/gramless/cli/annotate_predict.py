@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -24,13 +24,14 @@ from gramless.cli.annotate_inputs import (
 )
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import FAILED, list_problems, refuse
-from gramless.cli.written import show_writings
+from gramless.cli.written import WritingsShown
 from gramless.errors import GramlessError
-from gramless.pictures.annotation import Annotation, Answers
-from gramless.pictures.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords, write_metadata
-from gramless.pictures.datasets import Problem, find_pictures
-from gramless.pictures.gallery import save_gallery
 from gramless.support.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from gramless.pictures.annotation import Annotation, Answers
+    from gramless.pictures.datasets import Problem
+    from gramless.pictures.metadata.writing import Place
 
 
 class Form(StrEnum):
@@ -68,6 +69,9 @@ def predict(
 
     What is written beside them or in them, `gramless annotate undo` takes back.
     """
+    from gramless.pictures.annotation.forms import annotation_table, check_csv_keywords
+    from gramless.pictures.datasets import find_pictures
+
     require_one_choice(top, threshold, precision)
     _check_form(to, embed, dry_run, output)
     require_writable_file(output, "-o", inputs=[model, *pictures])
@@ -79,25 +83,50 @@ def predict(
     if not found.paths:
         list_problems("Not read", found.problems)
         raise GramlessError(f"there are no pictures in {', '.join(map(str, pictures))}.")
+    answered = Answered()
     with opened(cache) as rows:
-        parts = []
-        for part in annotator.stream(
-            found.paths, found.names, top=top, threshold=threshold, precision=precision, cache=rows
-        ):
-            parts.append(part)
-            if to is Form.TABLE and not embed and part.annotations:  # the first ones at once
-                Console().print(annotation_table(part.annotations))
-    answers = Answers.joined(parts)
-    if embed or to is Form.XMP:
-        problems = _write_metadata(answers.annotations, model.name, embed, dry_run)
-    else:
-        problems = _write(answers, to, output)
+        parts = answered.noting(
+            annotator.stream(found.paths, found.names, top=top, threshold=threshold, precision=precision, cache=rows),
+            keep=gallery is not None,
+        )
+        if embed or to is Form.XMP:
+            _write_metadata(parts, answered, model.name, embed, dry_run)
+        elif to is Form.TABLE:
+            for part in parts:
+                if part.annotations:
+                    Console().print(annotation_table(part.annotations))
+        else:
+            _write(parts, answered, to, output)
     if gallery is not None:
-        _save_gallery(gallery, answers.annotations)
-    unreadable = [Problem(name, reason) for name, reason in answers.unreadable.items()]
-    list_problems("Not used", [*found.problems, *unreadable, *problems])
-    if not answers.annotations:
+        _save_gallery(gallery, answered.kept)
+    list_problems("Not used", [*found.problems, *answered.problems])
+    if not answered.n_pictures:
         raise typer.Exit(FAILED)
+
+
+class Answered:
+    """What is remembered of answers that pass by: no more of a folder than is needed at the end."""
+
+    def __init__(self) -> None:
+        self.n_pictures = 0
+        self.unreadable: dict[str, str] = {}
+        self.not_written: list[Problem] = []
+        self.kept: list[Annotation] = []
+
+    @property
+    def problems(self) -> list[Problem]:
+        from gramless.pictures.datasets import Problem
+
+        return [*(Problem(name, reason) for name, reason in self.unreadable.items()), *self.not_written]
+
+    def noting(self, parts: Iterable[Answers], keep: bool) -> Iterator[Answers]:
+        """The same answers; with `keep` the annotations stay here as well."""
+        for part in parts:
+            self.n_pictures += len(part.annotations)
+            self.unreadable |= part.unreadable
+            if keep:
+                self.kept += part.annotations
+            yield part
 
 
 def _check_form(to: Form, embed: bool, dry_run: bool, output: Path | None) -> None:
@@ -112,28 +141,38 @@ def _check_form(to: Form, embed: bool, dry_run: bool, output: Path | None) -> No
         )
 
 
-def _write(answers: Answers, to: Form, output: Path | None) -> list[Problem]:
-    """Where the user wants it; a table is there already."""
-    if to is Form.TABLE:
-        return []
-    content = as_csv(answers.annotations) if to is Form.CSV else as_json(answers.annotations, answers.unreadable)
+def _write(parts: Iterable[Answers], answered: Answered, to: Form, output: Path | None) -> None:
+    """To the terminal as they come, or into a file that is whole or not there."""
+    from gramless.pictures.annotation.forms import csv_lines, json_lines
+
+    annotations = (annotation for part in parts for annotation in part.annotations)
+    lines = csv_lines(annotations) if to is Form.CSV else json_lines(annotations, answered.unreadable)
     if output is None:
-        sys.stdout.buffer.write(content)
+        for line in lines:
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()  # whoever reads on has the first answers at once
     else:
         with writing(output):
-            write_atomically(output, lambda file: file.write(content))
-        typer.echo(f"keywords of {len(answers.annotations):,} pictures: {output}")
-    return []
+            write_atomically(output, lambda file: file.writelines(lines))
+        typer.echo(f"keywords of {answered.n_pictures:,} pictures: {output}")
 
 
-def _write_metadata(annotations: Sequence[Annotation], model: str, embed: bool, dry_run: bool) -> list[Problem]:
-    """Into the pictures or their sidecars; what could not be written is returned."""
-    done, failed = write_metadata(annotations, model, "inside" if embed else "beside", dry=dry_run)
-    show_writings(done, dry_run=dry_run)
-    return [Problem(str(path), reason) for path, reason in failed]
+def _write_metadata(parts: Iterable[Answers], answered: Answered, model: str, embed: bool, dry_run: bool) -> None:
+    """Into the pictures or their sidecars, as the answers come."""
+    from gramless.pictures.annotation.forms import write_metadata
+    from gramless.pictures.datasets import Problem
+
+    place: Place = "inside" if embed else "beside"
+    with WritingsShown(dry_run) as shown:
+        for part in parts:
+            done, failed = write_metadata(part.annotations, model, place, dry=dry_run)
+            shown.add(done)
+            answered.not_written += [Problem(str(path), reason) for path, reason in failed]
 
 
 def _save_gallery(gallery: Path, annotations: Sequence[Annotation]) -> None:
+    from gramless.pictures.gallery import save_gallery
+
     with writing(gallery):
         save_gallery(gallery, annotations, "Keywords for pictures", {})
     typer.echo(f"gallery: {gallery}", err=True)

@@ -10,9 +10,6 @@ from rich.console import Console
 
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.outputs import require_writable_file, writing
-from gramless.figures.learned_weights import weights_table
-from gramless.figures.learned_weights_figure import save_weights_figure
-from gramless.pictures.tables import facts_of, facts_table, keyword_columns
 from gramless.support.atomic import write_atomically
 
 
@@ -24,6 +21,10 @@ def show(
     ] = None,
 ) -> None:
     """What a model has learned: its keywords, and the views and kernels that it looks at."""
+    from gramless.figures.learned_weights import weights_table
+    from gramless.figures.learned_weights_figure import save_weights_figure
+    from gramless.pictures.tables import facts_of, facts_table, keyword_columns
+
     require_writable_file(output, "-o", inputs=[model])
     annotator = load_annotator(model)
     kernel = annotator.classifier.map_network_.kernel_

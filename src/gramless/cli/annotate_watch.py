@@ -11,10 +11,6 @@ import typer
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.problems import list_problems
 from gramless.errors import GramlessError
-from gramless.pictures.annotation.forms import write_metadata
-from gramless.pictures.arrivals import Arrivals
-from gramless.pictures.datasets import Problem, find_pictures
-from gramless.pictures.datasets.picture_files import shown_name
 from gramless.support.printable import printable
 
 
@@ -25,6 +21,11 @@ def watch(
     all_: Annotated[bool, typer.Option("--all", help="Begin with the pictures that are there already.")] = False,
 ) -> None:
     """Write keywords beside new pictures, as `predict --to xmp` does, until Ctrl-C."""
+    from gramless.pictures.annotation.forms import write_metadata
+    from gramless.pictures.arrivals import Arrivals
+    from gramless.pictures.datasets import Problem, find_pictures
+    from gramless.pictures.datasets.picture_files import shown_name
+
     if not folder.is_dir():
         raise GramlessError(f"{folder} is not a folder, or may not be read. Give the folder that pictures arrive in.")
     annotator = load_annotator(model)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 from gramless.cli.outputs import require_writable_folder
-from gramless.cli.pictures_demo import show_pictures_demo
 from gramless.cli.problems import INTERRUPTED, say, stop
-from gramless.demo.experiment import Step, run_demo
-from gramless.demo.result import DemoResult
-from gramless.demo.tables import table_of
 from gramless.support.atomic import write_atomically
 from gramless.support.packages import MissingPackageError, needed
 from gramless.support.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from gramless.demo.experiment import Step
+    from gramless.demo.result import DemoResult
 
 
 def show_demo(
@@ -34,12 +34,16 @@ def show_demo(
     out = out or Path("out/pictures" if pictures else "out/demo")
     require_writable_folder(out, "--out")
     if pictures:
+        from gramless.cli.pictures_demo import show_pictures_demo  # which brings all that it computes with
+
         show_pictures_demo(out, seed)
     else:
         _show_digits_demo(out, seed)
 
 
 def _show_digits_demo(out: Path, seed: int) -> None:
+    from gramless.demo.experiment import run_demo
+
     can_draw = True
     try:
         needed("matplotlib")
@@ -75,6 +79,8 @@ class DemoDisplay:
         self._bars.close()
 
     def show(self, step: Step) -> None:
+        from gramless.demo.tables import table_of
+
         self.measured = step.result
         if step.done == 0:
             self._bar = self._bars.enter_context(ProgressBar(step.part.value, step.total))

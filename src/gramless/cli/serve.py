@@ -12,7 +12,6 @@ import typer
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.outputs import require_writable_file
 from gramless.cli.problems import list_problems, refuse
-from gramless.pictures.page import serve
 
 
 def serve_page(
@@ -35,6 +34,8 @@ def serve_page(
     ] = None,
 ) -> None:
     """A page that shows keywords of the pictures dropped on it, and in which those of a folder are corrected."""
+    from gramless.pictures.page import serve
+
     if folder is None:
         if output is not None:
             refuse(f"-o {output}: nothing is learned without a folder. Name one, or leave -o away.")

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import typer
 
-from gramless.pictures.metadata.marks import Given
-from gramless.pictures.metadata.writing import Writing
 from gramless.support.printable import printable
 
+if TYPE_CHECKING:
+    from gramless.pictures.metadata.marks import Given
+    from gramless.pictures.metadata.writing import Writing
 
-def show_writings(done: Sequence[Writing], *, dry_run: bool) -> None:
+
+def show_writings(done: Iterable[Writing], *, dry_run: bool) -> None:
     """One line for every file that would change, or how many have changed."""
-    changed = [writing for writing in done if writing.changes]
-    if dry_run:
-        for writing in changed:
-            typer.echo(printable(f"{writing.path}: {_described(writing)}"))
-    would = "would be " if dry_run else ""
-    n_new = sum(len(_keywords(writing.come) - _keywords(writing.gone)) for writing in changed)
-    n_gone = sum(len(_keywords(writing.gone) - _keywords(writing.come)) for writing in changed)
-    files = "1 file" if len(changed) == 1 else f"{len(changed):,} files"
-    same = len(done) - len(changed)
-    unchanged = f"; {same:,} {would or 'were '}left as they {'are' if dry_run else 'were'}" if same else ""
-    typer.echo(f"{files} {would}changed: {n_new:,} keywords {would}written, {n_gone:,} {would}taken back{unchanged}")
+    with WritingsShown(dry_run) as shown:
+        shown.add(done)
+
+
+class WritingsShown:
+    """The same of writings that are done a few at a time; none of them is kept, and what was done is said at the end,
+    however that is reached.
+    """
+
+    def __init__(self, dry_run: bool) -> None:
+        self._dry_run = dry_run
+        self._changed = self._same = self._new = self._gone = 0
+
+    def __enter__(self) -> WritingsShown:
+        return self
+
+    def add(self, done: Iterable[Writing]) -> None:
+        for writing in done:
+            if not writing.changes:
+                self._same += 1
+                continue
+            if self._dry_run:
+                typer.echo(printable(f"{writing.path}: {_described(writing)}"))
+            self._changed += 1
+            self._new += len(_keywords(writing.come) - _keywords(writing.gone))
+            self._gone += len(_keywords(writing.gone) - _keywords(writing.come))
+
+    def __exit__(self, *error: object) -> None:
+        would = "would be " if self._dry_run else ""
+        files = "1 file" if self._changed == 1 else f"{self._changed:,} files"
+        left = f"; {self._same:,} {would or 'were '}left as they {'are' if self._dry_run else 'were'}"
+        typer.echo(
+            f"{files} {would}changed: {self._new:,} keywords {would}written, {self._gone:,} {would}taken back"
+            f"{left if self._same else ''}"
+        )
 
 
 def _keywords(given: Iterable[Given]) -> set[str]:

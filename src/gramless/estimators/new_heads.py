@@ -12,16 +12,15 @@ from gramless.estimators.classifier import finite_scores
 from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.heads import Head, Labels, out_of_fold_scores
 from gramless.heads.labelling import learn_labelling
-from gramless.heads.partial_labels import fit_known_labels
+from gramless.heads.partial_labels import fit_known_hinges, fit_known_ridges
 from gramless.support.config import current_budget
 
 SEED = 0  # of the folds
 N_FOLDS = 5
-HINGE_C = 1.0  # where the classifier itself was fitted by ridge regression
 
 
 def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np.ndarray) -> DeepMapClassifier:
-    """The classifier with its map, and heads, probabilities and decisions learned anew.
+    """The classifier with its map, its kind of head and its C, and heads, probabilities and decisions learned anew.
 
     vectors : (n, n_components), of the classifier's own map
     signs : (n, n_labels), +1, -1, or 0 where a label is not known; there may be more labels than the classifier had
@@ -60,15 +59,13 @@ def with_new_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np
         fresh.operating_points_ = labelling.points
     fresh.head_ = fit_heads(classifier, vectors, signs)
     fresh.n_iter_ = fresh.head_.n_iter
-    fresh.head_kind_, fresh.C_, fresh.settings_curve_ = "squared_hinge", _penalty(classifier), ()
+    fresh.settings_curve_ = ()  # it was of other labels
     fresh.online_ = None  # what it remembers is of other labels
     return fresh
 
 
 def fit_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np.ndarray) -> Head:
-    """Heads with a classifier's settings, without probabilities and decisions."""
-    return fit_known_labels(vectors, signs, _penalty(classifier), budget=current_budget())
-
-
-def _penalty(classifier: DeepMapClassifier) -> float:
-    return classifier.C_ if classifier.head_kind_ == "squared_hinge" else HINGE_C
+    """Heads of a classifier's kind and with its C, without probabilities and decisions."""
+    if classifier.head_kind_ == "ridge":
+        return fit_known_ridges(vectors, signs, classifier.C_)
+    return fit_known_hinges(vectors, signs, classifier.C_, budget=current_budget())

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.pictures.metadata.files import NEW_PACKET, NEW_SIDECAR
-from gramless.pictures.metadata.marks import Given, Stamp, give, marks_of, owners_keywords, take_back
+from gramless.pictures.metadata.giving import give, take_back
+from gramless.pictures.metadata.marks import Given, Stamp, marks_of, owners_keywords
 from gramless.pictures.metadata.packet import Packet, PacketError
 from tests.pictures.metadata.packets import DIGIKAM, LIGHTROOM, LIGHTROOM_FILE, RDF, bag, entries_of, packet
 

@@ -180,6 +180,7 @@ def test_csv_can_be_learned_from_and_xmp_lies_beside(client, folder, studio, tmp
     assert (read.names, read.keywords) == ((folder.listing.names[0],), ("=SUM(A1)", "sea"))
     assert client.post("/folder/xmp").json() == {"written": 1, "failed": 0, "reasons": []}
     assert b"<rdf:li>sea</rdf:li>" in sidecar_of(folder.listing.paths[0]).read_bytes()
+    assert b"gramless" not in sidecar_of(folder.listing.paths[0]).read_bytes()  # a person's own, which undo leaves
     assert not sidecar_of(folder.listing.paths[1]).exists()
 
 

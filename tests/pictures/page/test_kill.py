@@ -127,9 +127,9 @@ def test_thirty_corrections_survive_kill_9_and_teach(studio, tmp_path, browser):
         assert {word for word, has in answers.items() if has} == {word for word, has in truth.items() if has}
         assert answers[REST] is False
     first, last = (judge(load(file), studio.test) for file in (model, learned))
-    assert last.quality.counts.right > first.quality.counts.right
     print(
         f"MAP of pictures {first.quality.map_pictures:.1f} -> {last.quality.map_pictures:.1f}, of keywords "
         f"{first.quality.map_keywords:.1f} -> {last.quality.map_keywords:.1f}, "
         f"F1 {first.quality.macro.f1:.1f} -> {last.quality.macro.f1:.1f}"
     )
+    assert last.quality.map_keywords > first.quality.map_keywords + 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from rich import box
@@ -42,6 +42,11 @@ def write_metadata(
 
 
 def as_csv(annotations: Iterable[Annotation]) -> bytes:
+    """All of `csv_lines` at once."""
+    return b"".join(csv_lines(annotations))
+
+
+def csv_lines(annotations: Iterable[Annotation]) -> Iterator[bytes]:
     """The columns file, keywords and scores, one row per picture: a keyword file that can be learned from.
 
     Keywords of a picture share a cell, "boat; sea; sky", and so do their scores, in the same order. UTF-8 with a byte
@@ -51,15 +56,12 @@ def as_csv(annotations: Iterable[Annotation]) -> bytes:
     keyword says. Such a cell starts with a space here, which makes it text; whoever reads keywords strips spaces
     around them anyway, so they come back as they were. An apostrophe, the other common guard, would stay in them.
     """
-    annotations = list(annotations)
-    check_csv_keywords(keyword for annotation in annotations for keyword in annotation.keywords)
-    text = io.StringIO(newline="")
-    rows = csv.writer(text, quoting=csv.QUOTE_ALL)  # a ; in a bare name would pass for the delimiter
-    rows.writerow(("file", "keywords", "scores"))
+    yield _encoded("\ufeff" + _csv_line(("file", "keywords", "scores")))
     for annotation in annotations:
+        check_csv_keywords(annotation.keywords)
         scores = (f"{suggestion.score:.4f}" for suggestion in annotation.suggestions)
-        rows.writerow([_as_text(cell) for cell in (annotation.name, "; ".join(annotation.keywords), "; ".join(scores))])
-    return _encoded("\ufeff" + text.getvalue())
+        cells = (annotation.name, "; ".join(annotation.keywords), "; ".join(scores))
+        yield _encoded(_csv_line([_as_text(cell) for cell in cells]))
 
 
 def check_csv_keywords(keywords: Iterable[str]) -> None:
@@ -73,18 +75,36 @@ def check_csv_keywords(keywords: Iterable[str]) -> None:
 
 
 def as_json(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> bytes:
+    """All of `json_lines` at once."""
+    return b"".join(json_lines(annotations, unreadable))
+
+
+def json_lines(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> Iterator[bytes]:
     """A list with one entry per picture, {"file": name, "keywords": [{"keyword": ..., "score": ...}, ...]}.
 
-    A picture that could not be read is {"file": name, "error": reason}, after all the others.
+    A picture that could not be read is {"file": name, "error": reason}, after all the others: `unreadable` is looked at
+    once the annotations are exhausted.
     """
-    entries: list[dict[str, object]] = [
-        {"file": annotation.name, "keywords": [suggestion._asdict() for suggestion in annotation.suggestions]}
-        for annotation in annotations
-    ]
-    entries += [{"file": name, "error": reason} for name, reason in unreadable.items()]
-    text = json.dumps(entries, ensure_ascii=False, allow_nan=False, indent=1)
-    lines = (COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n"))
-    return _encoded("\n".join(lines) + "\n")
+    before = "["
+    for entry in _json_entries(annotations, unreadable):
+        text = json.dumps([entry], ensure_ascii=False, allow_nan=False, indent=1)
+        lines = (COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n")[1:-1])
+        yield _encoded(before + "\n" + "\n".join(lines))
+        before = ","
+    yield b"[]\n" if before == "[" else b"\n]\n"
+
+
+def _json_entries(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    for annotation in annotations:
+        yield {"file": annotation.name, "keywords": [suggestion._asdict() for suggestion in annotation.suggestions]}
+    for name, reason in unreadable.items():
+        yield {"file": name, "error": reason}
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(cells)  # a ; in a bare name would pass for the delimiter
+    return text.getvalue()
 
 
 def _scored(annotation: Annotation) -> Text:

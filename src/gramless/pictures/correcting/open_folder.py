@@ -24,6 +24,7 @@ from gramless.pictures.correcting.lessons import fully_known, taught_by
 from gramless.pictures.correcting.listing import list_folder
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
 from gramless.pictures.features import FeatureCache, make_thumbnail
+from gramless.pictures.metadata.saying import Said
 from gramless.storage import save
 
 AT_ONCE = 32  # pictures that are described before their suggestions are shown
@@ -171,6 +172,15 @@ class OpenFolder:
         for position in self.spoken_of():
             has = tuple(Suggestion(keyword, 1.0) for keyword, yes in self.said(position).items() if yes)
             found.append(Annotation(self.listing.paths[position], self.listing.names[position], has))
+        return found
+
+    def words(self) -> list[tuple[Path, Said]]:
+        """The same with what they denied, as sidecars take it."""
+        found = []
+        for position in self.spoken_of():
+            answers = self.said(position)
+            said = {yes: tuple(k for k, has in answers.items() if has is yes and k != REST) for yes in (True, False)}
+            found.append((self.listing.paths[position], Said(said[True], said[False], REST in answers)))
         return found
 
     # ---- threads

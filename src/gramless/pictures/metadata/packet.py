@@ -158,6 +158,11 @@ def texts_of(owner: Element) -> list[str] | None:
     return [entry.text for entry in containers[0].named(ENTRY)]
 
 
+def items_of(owner: Element) -> list[Element]:
+    """The entries of all lists that a property holds, as elements."""
+    return [item for container in owner.named(*CONTAINERS) for item in container.named(ENTRY)]
+
+
 def _qualified(name: str, prefixes: Mapping[str, str]) -> str:
     prefix, _, local = name.rpartition(":")
     return f"{{{prefixes.get(prefix, '')}}}{local}"

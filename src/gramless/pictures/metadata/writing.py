@@ -1,4 +1,4 @@
-"""Writing the machine's keywords beside pictures or into them, and taking them back: planned first, then done.
+"""Writing keywords beside pictures or into them, and taking the machine's back: planned first, then done.
 
 A sidecar lies beside its picture and leaves the picture alone. `sea.jpg` gets `sea.jpg.xmp`: the name that digiKam,
 darktable, Immich and PhotoPrism look for, and that keeps `sea.jpg` and `sea.png` apart.
@@ -21,9 +21,11 @@ from gramless.pictures.metadata.files import (
     sidecars_of,
     with_embedded,
 )
-from gramless.pictures.metadata.marks import OURS, Given, Stamp, give, marks_of, take_back
+from gramless.pictures.metadata.giving import give, take_back
+from gramless.pictures.metadata.marks import OURS, Given, Stamp, marks_of
 from gramless.pictures.metadata.packet import Packet, PacketError
 from gramless.pictures.metadata.reading import carried_keywords, keywords_inside
+from gramless.pictures.metadata.saying import Said, say
 from gramless.support.atomic import sync_folder, write_atomically
 
 Place = Literal["beside", "inside"]
@@ -89,6 +91,17 @@ def plan_giving(picture: Path, given: Iterable[Given], stamp: Stamp, place: Plac
     return Writing(path, place, before, None if after is None else after + zeros, _given_in(before), come)
 
 
+def plan_saying(picture: Path, said: Said) -> Writing:
+    """What a person's words would change in the sidecar of a picture; it starts as one for our keywords does."""
+    path = sidecar_of(picture)
+    before = read_sidecar(path)
+    base = before if before is not None else _start_of_sidecar(picture) or NEW_SIDECAR
+    packet, zeros = _parted(base)
+    after = say(packet, said, carried_keywords(picture).keywords, new=before is None)
+    come = () if after is None else marks_of(Packet(after)).given
+    return Writing(path, "beside", before, None if after is None else after + zeros, _given_in(before), come)
+
+
 def plan_taking_back(path: Path, place: Place) -> Writing:
     """What taking our keywords out of a sidecar, or out of a picture, would change."""
     before = read_sidecar(path) if place == "beside" else embedded_packet(path)
@@ -105,6 +118,11 @@ def give_all(
     """Every picture's keywords; what could not be done is returned, and spoils no other. `dry` changes nothing."""
     pictures = ((sidecar_of(picture) if place == "beside" else picture, picture, given) for picture, given in wanted)
     return _all(((path, partial(plan_giving, picture, given, stamp, place)) for path, picture, given in pictures), dry)
+
+
+def say_all(said: Iterable[tuple[Path, Said]]) -> tuple[list[Writing], list[WritingProblem]]:
+    """What a person says of pictures, into their sidecars."""
+    return _all(((sidecar_of(picture), partial(plan_saying, picture, words)) for picture, words in said), False)
 
 
 def take_back_all(

@@ -12,12 +12,13 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from gramless.errors import GramlessError
-from gramless.pictures.annotation.forms import as_csv, write_metadata
+from gramless.pictures.annotation.forms import as_csv
 from gramless.pictures.correcting import orders
 from gramless.pictures.correcting.labels import REST
 from gramless.pictures.correcting.open_folder import OpenFolder
 from gramless.pictures.datasets.keyword_files import clean_keywords
 from gramless.pictures.features import PictureError
+from gramless.pictures.metadata.writing import say_all
 from gramless.pictures.page.security import refuse_foreign_origin
 from gramless.pictures.page.threads import in_a_thread
 from gramless.support.printable import COMMANDS
@@ -26,7 +27,6 @@ NOT_FOUND, BAD_REQUEST, NOT_MODIFIED = 404, 400, 304
 MOST_AT_ONCE = 200  # pictures in one answer
 MOST_KEYWORDS = 200  # of one picture that one request changes
 LONGEST_KEYWORD = 100
-BY_HAND = "labels of the folder"  # what sidecars name in the place of a model
 PAUSE_SECONDS = 0.4  # between two looks at what has changed
 HEARTBEAT = 15.0  # seconds after which a silent stream says that it is still there
 
@@ -165,10 +165,10 @@ def folder_router(folder: OpenFolder) -> APIRouter:
 
     @router.post("/xmp", **change)
     async def export_xmp() -> dict[str, Any]:
-        """What people said, into XMP sidecars beside the pictures."""
-        annotations = folder.annotations()
-        _, failed = await _told(write_metadata, annotations, BY_HAND, "beside")
-        with_keywords = sum(bool(annotation.keywords) for annotation in annotations)
+        """What people said, into XMP sidecars beside the pictures: as their own words, over those of a model."""
+        words = folder.words()
+        _, failed = await _told(say_all, words)
+        with_keywords = sum(bool(said.has) for _, said in words)
         reasons = [f"{problem.path.name}: {problem.reason}" for problem in failed[:10]]
         return {"written": with_keywords - len(failed), "failed": len(failed), "reasons": reasons}
 

@@ -1,0 +1,165 @@
+"""Keywords that the machine gives, and takes back without a trace.
+
+Lists that the packet lacked stand in our description too, and begin with the keywords of the owner that the picture
+carries elsewhere, since a program that finds a list there looks no further.
+
+A keyword of ours that a person has struck from its list is not given again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from gramless.pictures.metadata.fields import (
+    SEPARATORS,
+    clean,
+    clean_path,
+    entries_of,
+    entry_for,
+    keywords_in,
+    leaf,
+    lineage,
+    unique,
+)
+from gramless.pictures.metadata.lists import (
+    WRITTEN,
+    additions,
+    attributes_of,
+    description_of,
+    entry_element,
+    insertion,
+    list_of,
+    started,
+)
+from gramless.pictures.metadata.marks import NOTED, OURS, Given, Stamp, marks_of
+from gramless.pictures.metadata.packet import ABOUT, Change, Element, Packet, items_of
+
+
+def give(
+    content: bytes, given: Sequence[Given], stamp: Stamp, carried: Sequence[str] = (), new: bool = False
+) -> bytes | None:
+    """A packet with these keywords as the machine's in the place of those that it gave before; None where it is empty.
+
+    What the owner has already, here or in `carried`, and what a person has struck, is not given.
+
+    carried : the owner's keywords that stand elsewhere in the picture, for lists that are started
+    new : whether the packet is started for these keywords, and goes when they do
+    """
+    before = marks_of(Packet(content))
+    base = take_back(content)
+    if base is None:
+        base, new = without_ours(content), True
+    return marked(base, given, stamp, (*carried, *sorted(before.carried)), before.struck, new)
+
+
+def marked(
+    base: bytes, given: Sequence[Given], stamp: Stamp, carried: Sequence[str], struck: Iterable[str], new: bool
+) -> bytes | None:
+    """The same of a packet that holds none of ours."""
+    packet = Packet(base)
+    there = entries_of(packet)
+    owners = unique((*keywords_in(there), *map(clean_path, carried)))
+    struck = frozenset(struck)
+    wanted = [each for each in _cleaned(given) if each.keyword not in struck and not is_known(each.keyword, owners)]
+    if not wanted and not struck:
+        return None if new else base
+    changes, notes = additions(packet, there, [each.keyword for each in wanted])
+    missing = [name for name in WRITTEN if name not in there] if wanted else []
+    for keyword in (each.keyword for each in wanted):
+        for name in missing:
+            notes.setdefault(keyword, {})[name] = entry_for(keyword, name)
+    block = _block(packet, base, wanted, notes, stamp, missing, owners, struck, new)
+    return packet.changed([*changes, insertion(packet, packet.rdf, block)])
+
+
+def is_known(keyword: str, owners: Iterable[str]) -> bool:
+    """Whether the owner has said so already: as a keyword, a parent of one, or a step of one."""
+    return any(keyword in (*lineage(own), *own.split("|")) or leaf(keyword) == own for own in owners)
+
+
+def take_back(content: bytes) -> bytes | None:
+    """The packet without the machine's keywords; None where it was started for them and holds nothing else."""
+    packet = Packet(content)
+    marks = marks_of(packet)
+    bare = without_ours(content)
+    return None if marks.whole and hashlib.sha256(bare).hexdigest() == marks.whole else bare
+
+
+def without_ours(content: bytes) -> bytes:
+    """The packet without our keywords and marks, whoever it was started for."""
+    packet = Packet(content)
+    marks = marks_of(packet)
+    changes = []
+    cut: set[Element] = set()
+    for name in SEPARATORS:
+        for owner in packet.properties(name):
+            ours = [item for item in items_of(owner) if clean(item.text) in marks.entries.get(name, ())]
+            left = [clean(item.text) for item in items_of(owner) if item not in ours]
+            carried = {entry_for(keyword, name) for keyword in marks.carried}
+            if WRITTEN.get(name) in marks.started and set(left) == carried:
+                cut.add(owner)
+            else:
+                changes += [packet.cut(item) for item in ours]
+    for description in packet.descriptions:
+        ours = [child for child in description.children if child.name.startswith(f"{{{OURS}}}")]
+        cut.update(ours)
+        rest = [child for child in description.children if child not in cut]
+        names = {name for name in description.attributes if not name.startswith(f"{{{OURS}}}")} - {ABOUT}
+        is_ours = bool(ours) or len(description.attributes) > len(names) + (ABOUT in description.attributes)
+        if is_ours and not rest and not names:
+            cut.add(description)
+        elif is_ours:
+            changes += _cut_attributes(packet, description)
+    return packet.changed([*changes, *map(packet.cut, cut)])
+
+
+def _cut_attributes(packet: Packet, element: Element) -> list[Change]:
+    """Our attributes of a start tag, and the declarations of our namespace."""
+    prefixes = [re.escape(prefix) for prefix, uri in element.prefixes.items() if uri == OURS]
+    if not prefixes:
+        return []
+    ours = rf"(?:xmlns:(?:{'|'.join(prefixes)})|(?:{'|'.join(prefixes)}):[^\s=]+)"
+    tag = packet.content[element.start : element.inner_start]
+    found = re.finditer(rf"""\s+{ours}\s*=\s*("[^"]*"|'[^']*')""".encode(), tag)
+    return [Change(element.start + match.start(), element.start + match.end()) for match in found]
+
+
+def _block(
+    packet: Packet,
+    base: bytes,
+    wanted: Sequence[Given],
+    notes: Mapping[str, Mapping[str, str]],
+    stamp: Stamp,
+    missing: Sequence[str],
+    owners: Sequence[str],
+    struck: Iterable[str],
+    new: bool,
+) -> str:
+    """Our description: the lists that were missing, and the marks."""
+    attributes = {"gramless:Model": clean(stamp.model), "gramless:Date": clean(stamp.date)}
+    if missing:
+        attributes["gramless:Started"] = " ".join(WRITTEN[name] for name in missing)
+    if new:
+        attributes["gramless:Whole"] = hashlib.sha256(base).hexdigest()
+    parts = started(missing, (*owners, *(each.keyword for each in wanted)))
+    items = []
+    for keyword, probability in wanted:
+        noted = {f"gramless:{NOTED[name]}": entry for name, entry in notes.get(keyword, {}).items()}
+        values = {"gramless:Keyword": keyword, "gramless:Probability": f"{probability:.4f}", **noted}
+        items.append(f"<rdf:li {attributes_of(values)}/>")
+    parts.append(list_of("gramless:Keywords", items))
+    if missing:
+        parts.append(list_of("gramless:Carried", map(entry_element, owners)))
+    parts.append(list_of("gramless:Struck", map(entry_element, sorted(struck))))
+    return description_of(packet, attributes, parts)
+
+
+def _cleaned(given: Iterable[Given]) -> list[Given]:
+    kept: dict[str, Given] = {}
+    for keyword, probability in given:
+        path = clean_path(keyword)
+        if path:
+            kept.setdefault(path, Given(path, probability))
+    return list(kept.values())
