@@ -17,6 +17,7 @@ from gramless.deep_kernel import DeepKernel
 from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.given_kernel import KERNEL
+from gramless.estimators.importances import Expansion
 from gramless.estimators.inputs import in_engines_type, seed_from
 from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
@@ -151,6 +152,9 @@ class DeepKernelClassifier(ViewsClassifier):
 
     def _known_sample(self) -> Views:
         return self.support_[:1]
+
+    def _expansion(self) -> Expansion:
+        return Expansion(self.kernel_, self.support_, self.head_.coefficients)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_, self.support_.dtype).cpu().numpy()

@@ -11,6 +11,7 @@ from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.importances import Expansion
 from gramless.estimators.numbers import Numbers
 from gramless.estimators.regressor import RIDGE, ViewsRegressor
 from gramless.heads.ridge_path import KernelRidgePath
@@ -104,6 +105,9 @@ class DeepKernelRegressor(ViewsRegressor):
 
     def _known_sample(self) -> Views:
         return self.support_[:1]
+
+    def _expansion(self) -> Expansion:
+        return Expansion(self.kernel_, self.support_, self.ridge_.coefficients)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()

@@ -18,6 +18,7 @@ from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.given_kernel import KERNEL, learning_of
+from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
 from gramless.estimators.inputs import in_engines_type, remember_layout, seed_from
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
@@ -228,6 +229,9 @@ class DeepMapClassifier(LearnsInTurn):
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}
+
+    def _expansion(self) -> Expansion:
+        return map_expansion(self.map_network_, self.head_.coefficients)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

@@ -15,6 +15,7 @@ from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.first_look import check_domains, look_at_numbers
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.inputs import seed_from, views_to_fit
 from gramless.estimators.numbers import Numbers, TargetScale, as_numbers, block_numbers
 from gramless.estimators.parameters import MAP_CONSTRAINTS
@@ -146,6 +147,9 @@ class DeepMapRegressor(ViewsRegressor):
 
     def _known_sample(self) -> Views:
         return self.map_network_.landmarks_[:1]
+
+    def _expansion(self) -> Expansion:
+        return map_expansion(self.map_network_, self.ridge_.coefficients)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).double().cpu().numpy()
