@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
+from gramless.estimators.fitted_html import Curve, Fact, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
@@ -88,6 +89,9 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     @property
     def _answers(self) -> tuple[Head, np.ndarray]:
         return self.head_, self.classes_[-self.labels_.n_columns :]
+
+    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+        return classifier_facts(self)
 
     @abstractmethod
     def _known_sample(self) -> Views:

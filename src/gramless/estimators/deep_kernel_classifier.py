@@ -16,6 +16,7 @@ from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
+from gramless.estimators.fitted_html import Fact
 from gramless.estimators.given_kernel import KERNEL
 from gramless.estimators.importances import Expansion
 from gramless.estimators.inputs import in_engines_type, seed_from
@@ -155,6 +156,9 @@ class DeepKernelClassifier(ViewsClassifier):
 
     def _expansion(self) -> Expansion:
         return Expansion(self.kernel_, self.support_, self.head_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.kernel_, [("support samples", f"{len(self.support_):,}")]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_, self.support_.dtype).cpu().numpy()

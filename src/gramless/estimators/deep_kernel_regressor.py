@@ -10,6 +10,7 @@ import numpy as np
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.distinct import DistinctSamples
+from gramless.estimators.fitted_html import Fact
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
 from gramless.estimators.importances import Expansion
 from gramless.estimators.numbers import Numbers
@@ -108,6 +109,9 @@ class DeepKernelRegressor(ViewsRegressor):
 
     def _expansion(self) -> Expansion:
         return Expansion(self.kernel_, self.support_, self.ridge_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.kernel_, [("support samples", f"{len(self.support_):,}")]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()

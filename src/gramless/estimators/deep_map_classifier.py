@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Block, Blocks
+from gramless.deep_kernel import DeepKernel
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
@@ -232,6 +234,9 @@ class DeepMapClassifier(LearnsInTurn):
 
     def _expansion(self) -> Expansion:
         return map_expansion(self.map_network_, self.head_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.map_network_.kernel_, landmark_facts(self.map_network_, self.finishing_curve_)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
+from gramless.deep_kernel import DeepKernel
 from gramless.estimators.automatic_tuning import move_landmarks
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.first_look import check_domains, look_at_numbers
+from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
 from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.inputs import seed_from, views_to_fit
@@ -150,6 +152,9 @@ class DeepMapRegressor(ViewsRegressor):
 
     def _expansion(self) -> Expansion:
         return map_expansion(self.map_network_, self.ridge_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.map_network_.kernel_, landmark_facts(self.map_network_)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).double().cpu().numpy()

@@ -8,12 +8,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.fitted_html import Curve, Fact, fitted_html
 from gramless.heads.contributions import decision_shares
 from gramless.kernels import kernel_name
 from gramless.maps import CollapsedMap
@@ -108,6 +110,14 @@ class Explained(FittedOnViews):
     def _answers(self) -> tuple[Any, np.ndarray]:
         """The head, an immutable value, and what it has a decision of: (n_labels,)."""
 
+    @abstractmethod
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        """The network, and what there is to say of the samples that the model holds."""
+
+    @abstractmethod
+    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+        """What was learned on top, and what it was chosen by."""
+
     @property
     def importances_(self) -> Importances:
         """Shares of views and kernels in the decisions, computed when they are first asked for."""
@@ -128,4 +138,11 @@ class Explained(FittedOnViews):
 
     def _html_repr(self) -> str:
         """For notebooks: scikit-learn's diagram, and what was fitted."""
-        return estimator_html_repr(self)
+        diagram = estimator_html_repr(self)
+        try:
+            check_is_fitted(self)
+        except NotFittedError:
+            return diagram
+        (kernel, of_samples), (of_head, curve) = self._network_facts(), self._head_facts()
+        shares = self.importances_.shares.mean(0) if hasattr(self, "importances_") else None
+        return diagram + fitted_html(kernel, self.layout_, shares, [*of_samples, *of_head], curve)

@@ -16,6 +16,7 @@ from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.distinct import DistinctSamples, distinct_samples
+from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
 from gramless.estimators.given_kernel import describe, network_to_fit
 from gramless.estimators.importances import Explained
 from gramless.estimators.in_one_step import fitted_in_one_step
@@ -79,6 +80,9 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
     @property
     def _answers(self) -> tuple[RidgeSolution, np.ndarray]:
         return self.ridge_, np.arange(self.targets_.n_targets)
+
+    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+        return regressor_facts(self)
 
     @abstractmethod
     def _known_sample(self) -> Views:
