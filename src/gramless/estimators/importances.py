@@ -16,7 +16,7 @@ from gramless.deep_kernel import DeepKernel
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.fitted_html import Curve, Fact, fitted_html
-from gramless.heads.contributions import decision_shares
+from gramless.heads.decision_shares import decision_shares
 from gramless.kernels import kernel_name
 from gramless.maps import CollapsedMap
 from gramless.support.config import current_budget
@@ -27,9 +27,10 @@ from gramless.views import Views
 class Importances:
     """Shares of elementary kernels, and so of views, in the decisions of a model, label by label.
 
-    The decision of a label moves from sample to sample, and every elementary kernel adds its part to that; its share is
-    the mean size of its part, over samples that the model holds. `gramless.heads.contributions` has the formulas. The
-    shares of a label sum to one; those of a label whose decisions are always the same are all 0.
+    The share of a view is what the decision varies by where that view alone is drawn from another sample: Sobol's total
+    effects, of samples that the model holds, divided by their sum over views. Within a view it is divided among kernels
+    in the same way. `gramless.heads.decision_shares` has the formulas. The shares of a label sum to one; those of a
+    label whose decisions are always the same are all 0.
 
     Attributes
     ----------
@@ -87,8 +88,8 @@ def map_expansion(network: DeepMapNetwork, coefficients: np.ndarray) -> Expansio
     deep_map = network.map_
     if not isinstance(deep_map, CollapsedMap):  # AttributeError, as of any attribute that a model does not have
         raise AttributeError(
-            f"the decisions of a {type(deep_map).__name__}, which Algorithm 1 makes, are no sums of kernel values, so "
-            "kernels have no shares in them: see permutation_importances, or use another tuning."
+            f"decisions on a {type(deep_map).__name__} are no sums of kernel values: kernels have no shares in them. "
+            "Ask permutation_importances, or use another tuning than 'algorithm1', which makes such maps."
         )
     projection = deep_map.projection.matrix.double().cpu().numpy()
     return Expansion(deep_map.kernel, deep_map.landmarks, coefficients @ projection.T)
