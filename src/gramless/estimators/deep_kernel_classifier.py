@@ -75,6 +75,8 @@ class DeepKernelClassifier(ViewsClassifier):
     calibration_ : Temperature or Calibration
         From scores to the probabilities of classes or labels, learned on left-out samples.
     decision_ : Threshold
+    importances_ : Importances
+        Shares of views and kernels in the decisions of each label, computed when they are first asked for.
     """
 
     kernel_: DeepKernel

@@ -53,6 +53,8 @@ class DeepKernelRegressor(ViewsRegressor):
         Strengths, and the mean squared leave-one-out error of every (standardised) target.
     ridge_, uncertainty_, targets_
         The solution, what is not known of new numbers, and the scale of the targets.
+    importances_ : Importances
+        Shares of views and kernels in the answers for each target, computed when they are first asked for.
     """
 
     kernel_: DeepKernel

@@ -101,6 +101,9 @@ class DeepMapClassifier(LearnsInTurn):
         Iterations of the solver, the largest over labels; on data in blocks, passes over it.
     online_ : FitSummary, OnlineHead or None
         What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
+    importances_ : Importances
+        Shares of views and kernels in the decisions of each label, computed when they are first asked for.
+        After Algorithm 1 there are none.
     """
 
     map_network_: DeepMapNetwork
