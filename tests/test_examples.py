@@ -17,6 +17,7 @@ SAID = {
     "regression": "two targets: R2",
     "serve_with_onnx": "the same scores: True",
     "step_by_step": "the same vectors after loading: True",
+    "what_matters": "noise costs",
 }
 
 

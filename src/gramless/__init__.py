@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         DeepMapClassifier,
         DeepMapNetwork,
         DeepMapRegressor,
+        permutation_importances,
     )
     from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
     from gramless.metrics import relative_error, sampled_relative_error
@@ -58,6 +59,7 @@ __all__ = [
     "get_config",
     "in_blocks",
     "load",
+    "permutation_importances",
     "relative_error",
     "sampled_relative_error",
     "save",
@@ -85,6 +87,7 @@ _HOMES = {
     "get_config": "support.config",
     "in_blocks": "blocks",
     "load": "storage",
+    "permutation_importances": "estimators",
     "relative_error": "metrics",
     "sampled_relative_error": "metrics",
     "save": "storage",

@@ -12,9 +12,9 @@ from rich.console import Console
 
 import gramless as gl
 from gramless.errors import DataError
-from gramless.figures.learned_weights import input_shares, kernel_name, shares_by, weights_table
+from gramless.figures.learned_weights import input_shares, shares_by, weights_table
 from gramless.figures.learned_weights_figure import STYLE, _draw, save_weights_figure
-from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Distance, Gaussian, Linear, Polynomial
+from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Distance, Gaussian, Linear, Polynomial, kernel_name
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views, seeds
 

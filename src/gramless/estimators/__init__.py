@@ -6,6 +6,7 @@ from gramless.estimators.deep_kernel_regressor import DeepKernelRegressor
 from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.deep_map_regressor import DeepMapRegressor
+from gramless.estimators.permutation import permutation_importances
 
 __all__ = [
     "DeepKernelClassifier",
@@ -14,4 +15,5 @@ __all__ = [
     "DeepMapClassifier",
     "DeepMapNetwork",
     "DeepMapRegressor",
+    "permutation_importances",
 ]

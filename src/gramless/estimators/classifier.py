@@ -14,9 +14,10 @@ from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.distinct import MergedCopies, merged_copies
-from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.fitted_html import Curve, Fact, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
+from gramless.estimators.importances import Explained
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of
@@ -39,7 +40,7 @@ from gramless.support.threads import threads_for
 from gramless.views import Views
 
 
-class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
+class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     """A classifier on Views for classes (n,) or several labels per sample (n, n_labels).
 
     A subclass learns what turns samples into features, and a head on them.
@@ -56,7 +57,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     decision_: TopGains | TopK | Threshold
     operating_points_: tuple[OperatingPoint, ...]
 
-    sometimes = FittedOnViews.sometimes | {"operating_points_"}
+    sometimes = Explained.sometimes | {"operating_points_"}
 
     @abstractmethod
     def _fit(
@@ -104,6 +105,13 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _n_head_features(self) -> int:
         """How many features `_features` gives."""
+
+    @property
+    def _answers(self) -> tuple[Head, np.ndarray]:
+        return self.head_, self.classes_[-self.labels_.n_columns :]
+
+    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+        return classifier_facts(self)
 
     @abstractmethod
     def _known_sample(self) -> Views:

@@ -16,7 +16,9 @@ from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
+from gramless.estimators.fitted_html import Fact
 from gramless.estimators.given_kernel import KERNEL
+from gramless.estimators.importances import Expansion
 from gramless.estimators.inputs import in_engines_type, seed_from
 from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
@@ -73,6 +75,8 @@ class DeepKernelClassifier(ViewsClassifier):
     calibration_ : Temperature or Calibration
         From scores to the probabilities of classes or labels, learned on left-out samples.
     decision_ : Threshold
+    importances_ : Importances
+        Shares of views and kernels in the decisions of each label, computed when they are first asked for.
     """
 
     kernel_: DeepKernel
@@ -157,6 +161,12 @@ class DeepKernelClassifier(ViewsClassifier):
 
     def _known_sample(self) -> Views:
         return self.support_[:1]
+
+    def _expansion(self) -> Expansion:
+        return Expansion(self.kernel_, self.support_, self.head_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.kernel_, [("support samples", f"{len(self.support_):,}")]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_, self.support_.dtype).cpu().numpy()

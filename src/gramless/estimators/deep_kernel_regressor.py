@@ -10,7 +10,9 @@ import numpy as np
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.distinct import DistinctSamples
+from gramless.estimators.fitted_html import Fact
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.importances import Expansion
 from gramless.estimators.numbers import Numbers
 from gramless.estimators.regressor import RIDGE, ViewsRegressor
 from gramless.heads.ridge_path import KernelRidgePath
@@ -51,6 +53,8 @@ class DeepKernelRegressor(ViewsRegressor):
         Strengths, and the mean squared leave-one-out error of every (standardised) target.
     ridge_, uncertainty_, targets_
         The solution, what is not known of new numbers, and the scale of the targets.
+    importances_ : Importances
+        Shares of views and kernels in the answers for each target, computed when they are first asked for.
     """
 
     kernel_: DeepKernel
@@ -104,6 +108,12 @@ class DeepKernelRegressor(ViewsRegressor):
 
     def _known_sample(self) -> Views:
         return self.support_[:1]
+
+    def _expansion(self) -> Expansion:
+        return Expansion(self.kernel_, self.support_, self.ridge_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.kernel_, [("support samples", f"{len(self.support_):,}")]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()

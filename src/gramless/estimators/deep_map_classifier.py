@@ -13,13 +13,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Block, Blocks
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import MergedCopies
 from gramless.estimators.first_look import check_domains, first_look
+from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
+from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
 from gramless.estimators.inputs import in_engines_type, remember_layout, seed_from
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
@@ -100,6 +103,9 @@ class DeepMapClassifier(LearnsInTurn):
         Iterations of the solver, the largest over labels; on data in blocks, passes over it.
     online_ : FitSummary, OnlineHead or None
         What partial_fit goes on from: what is remembered of a fit, or of the blocks so far.
+    importances_ : Importances
+        Shares of views and kernels in the decisions of each label, computed when they are first asked for.
+        After Algorithm 1 there are none.
     """
 
     map_network_: DeepMapNetwork
@@ -253,6 +259,12 @@ class DeepMapClassifier(LearnsInTurn):
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}
+
+    def _expansion(self) -> Expansion:
+        return map_expansion(self.map_network_, self.head_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.map_network_.kernel_, landmark_facts(self.map_network_, self.finishing_curve_)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).cpu().numpy()

@@ -10,11 +10,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
+from gramless.deep_kernel import DeepKernel
 from gramless.estimators.automatic_tuning import move_landmarks
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.first_look import check_domains, look_at_numbers
+from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.inputs import seed_from, views_to_fit
 from gramless.estimators.numbers import Numbers, TargetScale, as_numbers, block_numbers
 from gramless.estimators.parameters import MAP_CONSTRAINTS
@@ -59,6 +62,9 @@ class DeepMapRegressor(ViewsRegressor):
         Strengths, and the mean squared leave-one-out error of every (standardised) target.
     ridge_, uncertainty_, targets_
         The solution, what is not known of new numbers, and the scale of the targets.
+    importances_ : Importances
+        Shares of views and kernels in the answers for each target, computed when they are first asked for.
+        After Algorithm 1 there are none.
     """
 
     map_network_: DeepMapNetwork
@@ -146,6 +152,12 @@ class DeepMapRegressor(ViewsRegressor):
 
     def _known_sample(self) -> Views:
         return self.map_network_.landmarks_[:1]
+
+    def _expansion(self) -> Expansion:
+        return map_expansion(self.map_network_, self.ridge_.coefficients)
+
+    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
+        return self.map_network_.kernel_, landmark_facts(self.map_network_)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).double().cpu().numpy()

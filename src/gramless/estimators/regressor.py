@@ -16,8 +16,9 @@ from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.distinct import DistinctSamples, distinct_samples
-from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
 from gramless.estimators.given_kernel import describe, network_to_fit
+from gramless.estimators.importances import Explained
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import views_to_fit, views_to_use
 from gramless.estimators.numbers import TargetScale, as_numbers
@@ -44,7 +45,7 @@ RIDGE: Constraints = {"alpha": [PENALTY, StrOptions({"auto"})]}
 """Of every estimator with a ridge regression of its own."""
 
 
-class ViewsRegressor(FittedOnViews, RegressorMixin, BaseEstimator):
+class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
     """Ridge regression on Views, of one number per sample (n,) or several (n, n_targets).
 
     A subclass learns what turns samples into features, and the paths of ridge regressions on them.
@@ -76,6 +77,13 @@ class ViewsRegressor(FittedOnViews, RegressorMixin, BaseEstimator):
     @abstractmethod
     def _n_features(self) -> int:
         """How many features `_features` gives."""
+
+    @property
+    def _answers(self) -> tuple[RidgeSolution, np.ndarray]:
+        return self.ridge_, np.arange(self.targets_.n_targets)
+
+    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+        return regressor_facts(self)
 
     @abstractmethod
     def _known_sample(self) -> Views:

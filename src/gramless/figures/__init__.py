@@ -1,1 +1,1 @@
-"""What a learned kernel looks at, as tables and as pictures."""
+"""What a learned kernel looks at and what matters to a model, as tables and as pictures."""

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
-from gramless.kernels import NAMED, Kernel
+from gramless.kernels import kernel_name
 
 N_POINTS = 64  # of Gauss and Legendre's rule: exact but for rounding where activations are smooth
 
@@ -73,17 +73,6 @@ def shares_by(kernel: DeepKernel) -> ShareTable:
     kernels = tuple(dict.fromkeys(name for _, name in sums))
     shares = np.array([[sums.get((view, name), np.nan) for name in kernels] for view in views])
     return ShareTable(views, kernels, shares)
-
-
-def kernel_name(kernel: Kernel) -> str:
-    """The name by which people ask for a kernel: its order or degree counts, its scale does not."""
-    parameters = {name: getattr(kernel, name) for name in ("degree", "order") if hasattr(kernel, name)}
-    if not parameters:
-        return kernel.name
-    for name, named in NAMED.items():
-        if type(named) is type(kernel) and all(getattr(named, key) == value for key, value in parameters.items()):
-            return name
-    return " ".join([kernel.name, *map(str, parameters.values())])
 
 
 def weights_table(kernel: DeepKernel) -> Table:

@@ -54,10 +54,10 @@ def _draw(found: ShareTable) -> Figure:
         axes.tick_params(length=0, labelcolor=INK)
         return axes
 
-    _draw_map(panel(left, bottom, map_width, map_height), shares, names, kernels)
+    draw_map(panel(left, bottom, map_width, map_height), shares, names, kernels)
     beside = panel(left + map_width + 0.12, bottom, right - 0.27, map_height)
     above = panel(left, bottom + map_height + 0.12, map_width, 0.6)
-    _draw_bars(beside, above, np.nansum(shares, axis=1), np.nansum(shares, axis=0))
+    draw_bars(beside, above, np.nansum(shares, axis=1), np.nansum(shares, axis=0))
     figure.text(
         0.15 / width, 1 - 0.22 / height, "What the learned kernel looks at", size=10, weight="bold", va="center"
     )
@@ -66,7 +66,7 @@ def _draw(found: ShareTable) -> Figure:
     return figure
 
 
-def _draw_map(axes: Axes, shares: np.ndarray, names: list[str], kernels: list[str]) -> None:
+def draw_map(axes: Axes, shares: np.ndarray, names: list[str], kernels: list[str]) -> None:
     largest = np.nanmax(shares)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=largest, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(names)), names)
@@ -80,7 +80,7 @@ def _draw_map(axes: Axes, shares: np.ndarray, names: list[str], kernels: list[st
         axes.text(column, row, percent(share / 100), ha="center", va="center", size=7, color=colour)
 
 
-def _draw_bars(beside: Axes, above: Axes, of_views: np.ndarray, of_kernels: np.ndarray) -> None:
+def draw_bars(beside: Axes, above: Axes, of_views: np.ndarray, of_kernels: np.ndarray) -> None:
     beside.barh(range(len(of_views)), of_views, height=0.6, color=BLUE)
     beside.set(ylim=(len(of_views) - 0.5, -0.5), xlim=(0, 1.45 * of_views.max()), xticks=[], yticks=[])
     for row, share in enumerate(of_views):

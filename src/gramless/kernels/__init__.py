@@ -11,6 +11,7 @@ from gramless.kernels.base import KERNELS as KERNELS
 from gramless.kernels.base import NAMED as NAMED
 from gramless.kernels.base import Domain as Domain
 from gramless.kernels.base import Kernel as Kernel
+from gramless.kernels.base import kernel_name as kernel_name
 from gramless.kernels.chi_square import ChiSquare as ChiSquare
 from gramless.kernels.custom import Custom as Custom
 from gramless.kernels.distance import Distance as Distance

@@ -149,3 +149,14 @@ def registered(
         return cls
 
     return enter
+
+
+def kernel_name(kernel: Kernel) -> str:
+    """The name by which people ask for a kernel: its order or degree counts, its scale does not."""
+    parameters = {name: getattr(kernel, name) for name in ("degree", "order") if hasattr(kernel, name)}
+    if not parameters:
+        return kernel.name
+    for name, named in NAMED.items():
+        if type(named) is type(kernel) and all(getattr(named, key) == value for key, value in parameters.items()):
+            return name
+    return " ".join([kernel.name, *map(str, parameters.values())])
