@@ -17,13 +17,14 @@ from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
+from gramless.estimators.inputs import as_labels, views_as_given, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import Calibration, Contest, Head, Labels, SettingsPoint, Temperature, Threshold, TopGains, TopK
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
 from gramless.views import Views
+from gramless.views.completion import completed
 
 
 class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
@@ -86,8 +87,8 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         """How many features `_features` gives."""
 
     @abstractmethod
-    def _known_sample(self) -> Views:
-        """A sample that was learned from."""
+    def known_samples(self) -> Views:
+        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -118,13 +119,14 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
                 )
             self.head_ = self._fit_blocks(blocks)
             return
-        views = views_to_fit(self, X)
+        views = views_as_given(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
             counted = sample_weight > 0
             views, y, sample_weight = samples_of(views, counted), y[counted], sample_weight[counted]
+        views = completed(views)
         labelled = labelled_rows(y, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(y, labelled))
         self.classes_ = self.labels_.classes
@@ -157,7 +159,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "decision_function", blocks, self._known_sample())
+            return answered(self, "decision_function", blocks, self.known_samples()[:1])
         return self.labels_.scores(self._margins(X))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -165,7 +167,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "predict", blocks, self._known_sample())
+            return answered(self, "predict", blocks, self.known_samples()[:1])
         return self._decide(self._margins(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -176,7 +178,7 @@ class ViewsClassifier(FittedOnViews, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "predict_proba", blocks, self._known_sample())
+            return answered(self, "predict_proba", blocks, self.known_samples()[:1])
         return self.calibration_.probabilities(self._margins(X).astype(np.float64))
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:

@@ -149,8 +149,8 @@ class DeepKernelClassifier(ViewsClassifier):
     def _n_head_features(self) -> int:
         return len(self.support_)
 
-    def _known_sample(self) -> Views:
-        return self.support_[:1]
+    def known_samples(self) -> Views:
+        return self.support_
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_, self.support_.dtype).cpu().numpy()

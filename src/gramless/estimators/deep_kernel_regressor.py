@@ -102,8 +102,8 @@ class DeepKernelRegressor(ViewsRegressor):
     def _n_features(self) -> int:
         return len(self.support_)
 
-    def _known_sample(self) -> Views:
-        return self.support_[:1]
+    def known_samples(self) -> Views:
+        return self.support_
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()

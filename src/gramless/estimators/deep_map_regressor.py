@@ -144,8 +144,8 @@ class DeepMapRegressor(ViewsRegressor):
     def _n_features(self) -> int:
         return self.map_network_.map_.n_components
 
-    def _known_sample(self) -> Views:
-        return self.map_network_.landmarks_[:1]
+    def known_samples(self) -> Views:
+        return self.map_network_.landmarks_
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).double().cpu().numpy()
