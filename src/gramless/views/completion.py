@@ -1,20 +1,18 @@
-"""Samples that lack a view get one: the mean of that view over known samples that are like them in the views they have.
+"""Samples that lack a view get one: what is to be expected of it, given the views that they have.
 
-A sample x with the views V(x) and a known sample z with V(z) are
+Per view v a kernel ridge regression predicts its rows x_v from the other views,
 
-    d(x, z) = mean over v in V(x) and V(z) of |x_v - z_v|^2 / s_v
+    x_v = c_v + sum_z exp(-d_v(x, z) / 8) a_v(z),   d_v(x, z) = mean over views u other than v of |x_u - z_u|^2 / s_u
 
-apart, s_v the mean of |z_v - z'_v|^2 over pairs of known samples, so that no view rules by its units and any subset of
-views will do. A missing x_v becomes
-
-    sum_z w(z) z_v,   w(z) = exp(-d(x, z) / h_v) / sum_z' exp(-d(x, z') / h_v)
-
-over the known samples that have the view: its conditional expectation by kernel regression (Nadaraya and Watson). The
-width h_v is the one with which the known samples' own rows of the view are best completed by the others.
+over known samples z, c_v and s_v being their mean row and their mean squared distance, so that no view rules by its
+units. The ridge is the one with the least leave-one-out error, in closed form. What is missing starts as c_v and is
+predicted view after view, twice, the second time from what the first has put there. Known samples that lack views
+themselves are completed in the same way, by regressions on what is there so far (chained equations). What is predicted
+stays between the least and the largest known value of its column.
 
 - A deep kernel at completed samples is the kernel at some samples: its matrices are p.s.d. whatever is missing.
-- Rows are convex combinations: what is not negative stays so, and histograms that sum to one do.
-- A sample's row depends on it and on the known samples alone, not on what else is asked for: blocks are as the whole.
+- What is not negative stays so: kernels that need it are defined at completed samples.
+- A sample's rows depend on it and on the known samples alone, not on what else is asked for: blocks are as the whole.
 """
 
 from __future__ import annotations
@@ -30,15 +28,18 @@ from torch import Tensor
 from gramless.errors import DataError
 from gramless.support.budget import row_blocks
 from gramless.support.config import current_budget
+from gramless.support.progress import ProgressBar
 from gramless.views.views import Views
 
 MOST_KNOWN = 500  # samples that others are completed from
 LEAST_KNOWN = 50  # of each view, where it has as many
-WIDTHS = tuple(2.0**k for k in range(2, -9, -1))
-"""Of the mean squared distance between known samples, widest first: from all alike to little but the nearest."""
+WIDTH = 8.0  # of the kernel, in mean squared distances: wide, so that regressions are smooth and nearly linear
+RIDGES = tuple(10.0**k for k in np.arange(-5.0, 1.5, 0.5).tolist())
+"""Of the kernel's mean eigenvalue."""
+ROUNDS = 2
 
 Rows = Mapping[str, Tensor]
-"""Views of some samples, (n, width) each; NaN where one is missing."""
+"""Views of some samples, (n, width) each, less their mean and in units of sqrt(s_v); no number is missing."""
 
 
 def completed(views: Views, known: Views | None = None) -> Views:
@@ -56,40 +57,84 @@ def completed(views: Views, known: Views | None = None) -> Views:
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
-    """Known samples, and what distances between them are measured in.
+class Units:
+    """How one view is measured: (x - centre) / scale; and the least and the largest known value of every column."""
 
-    known : views (m, width) in float64 less `centres`; NaN where a sample lacks the view
-    scales, widths : s_v and h_v of every view
+    centre: Tensor  # (width,)
+    scale: float
+    low: Tensor  # (width,)
+    high: Tensor  # (width,)
+
+    @classmethod
+    def of(cls, rows: Tensor) -> Units:
+        centre = rows.mean(0)
+        scale = (2.0 * (rows - centre).square().sum(1).mean()).sqrt().item() or 1.0
+        return cls(centre, scale, rows.amin(0), rows.amax(0))
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """In these units; what is missing becomes the mean."""
+        return ((rows - self.centre) / self.scale).nan_to_num(nan=0.0)
+
+    def back(self, rows: Tensor) -> Tensor:
+        """As they came, within what is known: 0 comes back as 0, and not just below it."""
+        return (rows * self.scale + self.centre).clamp(self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """One view as a function of the others: `mean` (width,) and kernel values with known samples times `weights`.
+
+    rows : numbers of the known samples that it was learned from, those that have the view
+    weights : (n_rows, width)
     """
 
+    rows: Tensor
+    weights: Tensor
+    mean: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """Known samples, in the units of their views, and a regression of each view on the others."""
+
     known: dict[str, Tensor]
-    centres: dict[str, Tensor]
-    scales: dict[str, float]
-    widths: dict[str, float]
+    units: dict[str, Units]
+    regressions: dict[str, Regression]
 
     @classmethod
     def of(cls, views: Views) -> Completion:
         """From some of these samples, which may lack views themselves."""
-        rows = views[_chosen(views)]
-        known = {name: rows.tensor(name, torch.float64) for name in rows.names}
-        centres = {name: x.nanmean(0) for name, x in known.items()}
-        known = {name: x - centres[name] for name, x in known.items()}
-        scales = {name: 2.0 * x.square().sum(1).nanmean().item() or 1.0 for name, x in known.items()}
-        return cls(known, centres, scales, best_widths(known, scales))
+        chosen = views[_chosen(views)]
+        lacks = {name: torch.from_numpy(chosen.missing_in(name)) for name in chosen.names}
+        rows = {name: chosen.tensor(name, torch.float64) for name in chosen.names}
+        units = {name: Units.of(x[~lacks[name]]) for name, x in rows.items()}
+        known = {name: units[name](x) for name, x in rows.items()}
+        rounds = 1 + ROUNDS * chosen.incomplete
+        regressions: dict[str, Regression] = {}
+        with ProgressBar("completing views", rounds * len(known)) as progress:
+            for last in [False] * (rounds - 1) + [True]:
+                for name in known:
+                    regressions[name] = learned(name, known, lacks[name])
+                    if not last:
+                        replace_missing(name, regressions[name], units[name], known, known, lacks[name])
+                    progress.advance(1)
+        return cls(known, units, regressions)
 
     def __call__(self, views: Views) -> Views:
         """Views with rows for all that are missing; the views of the known samples."""
         n_known = len(next(iter(self.known.values())))
         lacking = np.flatnonzero(np.logical_or.reduce([views.missing_in(name) for name in views.names]))
         found: dict[str, list[Tensor]] = {name: [] for name in self.known}
-        per_row = 8.0 * (6 * n_known + 2 * views.shape[1])
+        per_row = 8.0 * (6 * n_known + 4 * views.shape[1])
         for part in row_blocks(len(lacking), per_row, current_budget() // 4):
             some = views[lacking[part]]
-            x = {name: some.tensor(name, torch.float64) - self.centres[name] for name in self.known}
-            rows = completed_rows(x, self.known, self.scales, self.widths)
+            lacks = {name: torch.from_numpy(some.missing_in(name)) for name in self.known}
+            x = {name: self.units[name](some.tensor(name, torch.float64)) for name in self.known}
+            for _ in range(ROUNDS):
+                for name, regression in self.regressions.items():
+                    replace_missing(name, regression, self.units[name], x, self.known, lacks[name])
             for name in self.known:
-                found[name].append(rows[name] + self.centres[name])
+                found[name].append(self.units[name].back(x[name][lacks[name]]))
         return views.completed({name: torch.cat(rows) for name, rows in found.items()})
 
 
@@ -97,62 +142,48 @@ _LEARNED: WeakKeyDictionary[Views, Completion] = WeakKeyDictionary()
 """Of the known samples of models, which are asked for block after block."""
 
 
-def completed_rows(x: Rows, known: Rows, scales: Mapping[str, float], widths: Mapping[str, float]) -> dict[str, Tensor]:
-    """The rows that samples lack, view by view: (n_missing, width) each, in order."""
-    distances = mean_distances(*summed_distances(x, known, scales))
-    rows = {}
-    for name, z in known.items():
-        has = ~missing(z)
-        rows[name] = likeness(distances[missing(x[name])][:, has], widths[name]) @ z[has]
-    return rows
+def replace_missing(
+    name: str, regression: Regression, units: Units, x: dict[str, Tensor], known: Rows, lacks: Tensor
+) -> None:
+    """Put what is expected of one view, given the others, in its place in x where it is missing."""
+    if lacks.any():
+        expected = predicted(name, regression, {view: rows[lacks] for view, rows in x.items()}, known)
+        x[name] = x[name].index_put((lacks,), units(units.back(expected)))
 
 
-def best_widths(known: Rows, scales: Mapping[str, float]) -> dict[str, float]:
-    """Per view the width with the least squared error where the rows that are known are completed by the others."""
-    total, common = summed_distances(known, known, scales)
-    found = {}
-    for name, z in known.items():
-        own = scaled_distances(z, z, scales[name])
-        distances = mean_distances(total - own.nan_to_num(nan=0.0), common - (~own.isnan()).double())
-        has = ~missing(z)
-        others = distances[has][:, has].fill_diagonal_(torch.inf)
-        errors = [(likeness(others, width) @ z[has] - z[has]).square().sum().item() for width in WIDTHS]
-        found[name] = WIDTHS[int(np.argmin(errors))]
-    return found
+def learned(name: str, known: Rows, lacks: Tensor) -> Regression:
+    """The regression of one view on the others, from the samples that have it."""
+    rows = (~lacks).nonzero()[:, 0]
+    some = {view: x[rows] for view, x in known.items()}
+    mean = some[name].mean(0)
+    values, basis = torch.linalg.eigh(similarity(name, some, some))
+    values = values.clamp(min=0.0)
+    turned = basis.T @ (some[name] - mean)
+    ridges = [ridge * values.mean().item() for ridge in RIDGES]
+    errors = []
+    for ridge in ridges:
+        left = ridge / (values + ridge)
+        unexplained = basis.square() @ left  # 1 less the diagonal of the matrix from targets to predictions
+        errors.append((basis @ (left[:, None] * turned) / unexplained[:, None]).square().sum().item())
+    best = ridges[int(np.argmin(errors))]
+    return Regression(rows, basis @ (turned / (values + best)[:, None]), mean)
 
 
-def summed_distances(x: Rows, known: Rows, scales: Mapping[str, float]) -> tuple[Tensor, Tensor]:
-    """Distances summed over the views that two samples both have, and how many those are: (n, m) each."""
-    total: Tensor | float = 0.0
-    common: Tensor | float = 0.0
-    for name, z in known.items():
-        found = scaled_distances(x[name], z, scales[name])
-        total = total + found.nan_to_num(nan=0.0)
-        common = common + (~found.isnan()).double()
-    assert isinstance(total, Tensor)
-    assert isinstance(common, Tensor)
-    return total, common
+def predicted(name: str, regression: Regression, x: Rows, known: Rows) -> Tensor:
+    """What is expected of a view: (n, width)."""
+    some = {view: z[regression.rows] for view, z in known.items()}
+    return similarity(name, x, some) @ regression.weights + regression.mean
 
 
-def mean_distances(total: Tensor, common: Tensor) -> Tensor:
-    """Infinite between samples that have no view in common."""
-    return torch.where(common > 0, total / common.clamp(min=1.0), torch.inf)
+def similarity(name: str, x: Rows, z: Rows) -> Tensor:
+    """exp(-d / WIDTH) of every pair (n, m), d the mean of squared distances in all views but one."""
+    distances = [squared_distances(x[view], z[view]) for view in z if view != name]
+    return torch.exp(torch.stack(distances).mean(0) / -WIDTH)
 
 
-def scaled_distances(x: Tensor, z: Tensor, scale: float) -> Tensor:
-    """|x - z|^2 / scale of every pair (n, m); NaN where one of them is missing."""
-    squares = x.square().sum(1)[:, None] + z.square().sum(1) - 2.0 * x @ z.T
-    return squares.clamp(min=0.0) / scale
-
-
-def likeness(distances: Tensor, width: float) -> Tensor:
-    """Weights (n, m) that sum to one; all alike where nothing is at any distance."""
-    weights = torch.softmax(-distances / width, dim=1)
-    return weights.nan_to_num(nan=1.0 / max(distances.shape[1], 1))
-
-
-def missing(x: Tensor) -> Tensor:
-    return x[:, 0].isnan()
+def squared_distances(x: Tensor, z: Tensor) -> Tensor:
+    """|x - z|^2 of every pair: (n, m)."""
+    return (x.square().sum(1)[:, None] + z.square().sum(1) - 2.0 * x @ z.T).clamp(min=0.0)
 
 
 def _chosen(views: Views) -> np.ndarray:
