@@ -35,7 +35,7 @@ MOST_KNOWN = 500  # samples that others are completed from
 LEAST_KNOWN = 50  # of each view, where it has as many
 WIDTH = 8.0  # of the kernel, in mean squared distances: wide, so that regressions are smooth and nearly linear
 RIDGES = tuple(10.0**k for k in np.arange(-5.0, 1.5, 0.5).tolist())
-"""Of the kernel's mean eigenvalue."""
+"""Beside the kernel's diagonal, which is 1."""
 ROUNDS = 2
 
 Rows = Mapping[str, Tensor]
@@ -159,13 +159,12 @@ def learned(name: str, known: Rows, lacks: Tensor) -> Regression:
     values, basis = torch.linalg.eigh(similarity(name, some, some))
     values = values.clamp(min=0.0)
     turned = basis.T @ (some[name] - mean)
-    ridges = [ridge * values.mean().item() for ridge in RIDGES]
     errors = []
-    for ridge in ridges:
+    for ridge in RIDGES:
         left = ridge / (values + ridge)
         unexplained = basis.square() @ left  # 1 less the diagonal of the matrix from targets to predictions
         errors.append((basis @ (left[:, None] * turned) / unexplained[:, None]).square().sum().item())
-    best = ridges[int(np.argmin(errors))]
+    best = RIDGES[int(np.argmin(errors))]
     return Regression(rows, basis @ (turned / (values + best)[:, None]), mean)
 
 
