@@ -12,12 +12,13 @@ def complete(views: list[np.ndarray], known: list[np.ndarray]) -> list[np.ndarra
     """The views (n, d) without NaN; known samples may lack views themselves."""
     known = [np.array(z, dtype=float) for z in known]
     has = [~np.isnan(z).all(1) for z in known]
-    centres = [z[h].mean(0) for z, h in zip(known, has)]
+    centres = [z[h].mean(0) for z, h in zip(known, has, strict=True)]
     scales = [
-        np.sqrt(np.mean([[np.sum((a - b) ** 2) for a in z[h]] for b in z[h]])) or 1.0 for z, h in zip(known, has)
+        np.sqrt(np.mean([[np.sum((a - b) ** 2) for a in z[h]] for b in z[h]])) or 1.0
+        for z, h in zip(known, has, strict=True)
     ]
-    low, high = ([getattr(z[h], f)(0) for z, h in zip(known, has)] for f in ("min", "max"))
-    for z, h, centre in zip(known, has, centres):
+    low, high = ([getattr(z[h], f)(0) for z, h in zip(known, has, strict=True)] for f in ("min", "max"))
+    for z, h, centre in zip(known, has, centres, strict=True):
         z[~h] = centre
 
     def kernel(v, x, z):
@@ -51,7 +52,7 @@ def complete(views: list[np.ndarray], known: list[np.ndarray]) -> list[np.ndarra
     regressions = [regression(v) for v in range(len(known))]
     found = [np.array(x, dtype=float) for x in views]
     lacks = [np.isnan(x).all(1) for x in found]
-    for x, lack, centre in zip(found, lacks, centres):
+    for x, lack, centre in zip(found, lacks, centres, strict=True):
         x[lack] = centre
     for _ in range(ROUNDS):
         for v, predict in enumerate(regressions):

@@ -165,7 +165,7 @@ class TestRefused:
 
     def test_a_view_that_everybody_lacks(self):
         views = {**described(5), "c": np.full((5, 1), np.nan)}
-        with pytest.raises(gl.DataError, match="view 'c' is missing .* for every sample"):
+        with pytest.raises(gl.DataError, match=r"view 'c' is missing .* for every sample"):
             completed(gl.Views(views))
 
     def test_a_kernel_needs_all_views(self):
