@@ -110,7 +110,7 @@ class DeepKernel:
             X = Views(X["all views side by side"], columns)
         elif not isinstance(X, Views):
             X = Views(X)
-        return X.match(self.layout)
+        return X.match(self.layout).complete("a kernel")
 
     def check_samples(self, X: Views) -> None:
         """Refuse samples that have other views, or that the elementary kernels are not defined for."""

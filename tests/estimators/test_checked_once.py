@@ -22,8 +22,8 @@ ESTIMATORS = {
 @pytest.fixture
 def looked(monkeypatch):
     """How often each view was looked through for numbers that are none."""
-    counted, check = Counter(), views_module.check_finite
-    monkeypatch.setattr(views_module, "check_finite", lambda name, *rest: counted.update([name]) or check(name, *rest))
+    counted, check = Counter(), views_module.missing_rows
+    monkeypatch.setattr(views_module, "missing_rows", lambda name, *rest: counted.update([name]) or check(name, *rest))
     return counted
 
 

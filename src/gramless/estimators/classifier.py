@@ -19,7 +19,7 @@ from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
 from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
+from gramless.estimators.inputs import as_labels, views_as_given, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import (
     Calibration,
@@ -38,6 +38,7 @@ from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
 from gramless.support.threads import threads_for
 from gramless.views import Views
+from gramless.views.completion import completed
 
 
 class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
@@ -114,8 +115,8 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         return classifier_facts(self)
 
     @abstractmethod
-    def _known_sample(self) -> Views:
-        """A sample that was learned from."""
+    def known_samples(self) -> Views:
+        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -147,7 +148,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
                 )
             self.head_ = self._fit_blocks(blocks)
             return
-        views = views_to_fit(self, X)
+        views = views_as_given(self, X)
         y = as_labels(y)
         check_consistent_length(views, y)
         if sample_weight is not None:
@@ -158,7 +159,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         self.classes_ = self.labels_.classes
         weights = None if samples.weights is None else samples.weights[labelled]
         with threads_for(len(samples.views)):
-            self.head_ = self._fit(samples.views, samples.labels, labelled, signs, weights, samples.places)
+            self.head_ = self._fit(completed(samples.views), samples.labels, labelled, signs, weights, samples.places)
         self._number_as_given(samples, labelled)
 
     def _number_as_given(self, samples: MergedCopies, labelled: np.ndarray) -> None:
@@ -200,7 +201,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "decision_function", blocks, self._known_sample())
+            return answered(self, "decision_function", blocks, self.known_samples()[:1])
         return self.labels_.scores(self._margins(X))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -208,7 +209,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "predict", blocks, self._known_sample())
+            return answered(self, "predict", blocks, self.known_samples()[:1])
         return self._decide(self._margins(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -219,7 +220,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "predict_proba", blocks, self._known_sample())
+            return answered(self, "predict_proba", blocks, self.known_samples()[:1])
         return self.calibration_.probabilities(self._margins(X).astype(np.float64))
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:

@@ -159,8 +159,8 @@ class DeepKernelClassifier(ViewsClassifier):
     def _n_head_features(self) -> int:
         return len(self.support_)
 
-    def _known_sample(self) -> Views:
-        return self.support_[:1]
+    def known_samples(self) -> Views:
+        return self.support_
 
     def _expansion(self) -> Expansion:
         return Expansion(self.kernel_, self.support_, self.head_.coefficients)

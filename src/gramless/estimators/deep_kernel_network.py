@@ -183,7 +183,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         if labelled is not None:
             raise ValueError("with data in blocks there is no mask: mark samples without a label by y = -1.")
         look = first_look(blocks, self.sample_size(), seed_from(self.random_state), make_learning(self.learning))
-        self._fit(remember_layout(self, look.sample.views), look.sample.labels, None)
+        self._fit(views_to_fit(self, look.sample.views), look.sample.labels, None)
         check_domains(self.kernel_, look)
 
     def _initial_layers(self, inputs: Sequence[ViewKernel], generator: torch.Generator) -> tuple[Layer, ...]:

@@ -24,7 +24,7 @@ from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
-from gramless.estimators.inputs import in_engines_type, remember_layout, seed_from
+from gramless.estimators.inputs import in_engines_type, seed_from, views_to_fit
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
@@ -207,7 +207,7 @@ class DeepMapClassifier(LearnsInTurn):
         assert look.sample.labels is not None
         self.labels_ = look.labels.labels
         self.classes_ = self.labels_.classes
-        views, y = remember_layout(self, look.sample.views), look.sample.labels
+        views, y = views_to_fit(self, look.sample.views), look.sample.labels
         labelled = labelled_rows(y, learning)
         start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)), None)
         check_domains(self.map_network_.kernel_, look)
@@ -254,8 +254,8 @@ class DeepMapClassifier(LearnsInTurn):
     def _n_head_features(self) -> int:
         return self.map_network_.map_.n_components
 
-    def _known_sample(self) -> Views:
-        return self.map_network_.landmarks_[:1]
+    def known_samples(self) -> Views:
+        return self.map_network_.landmarks_
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}

@@ -169,7 +169,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if get_tags(self).target_tags.required and not blocks.has_labels:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         look = first_look(blocks, self.sample_size(), seed_from(self.random_state), learning_of(self.kernel))
-        self._fit(remember_layout(self, look.sample.views), look.sample.labels)
+        self._fit(views_to_fit(self, look.sample.views), look.sample.labels)
         if self.landmark_indices_ is not None:
             self.landmark_indices_ = look.sample.rows[self.landmark_indices_]
         check_domains(self.kernel_, look)
@@ -221,9 +221,13 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "transform", blocks, self.landmarks_[:1])
+            return answered(self, "transform", blocks, self.known_samples()[:1])
         views = views_to_use(self, X)
         return like_input(self.map_.transform(views), views)
+
+    def known_samples(self) -> Views:
+        """Samples that stand for the data; others that lack a view are completed from them."""
+        return self.landmarks_
 
     def explain(self, n_samples: int) -> Plan:
         """What transforming so many samples will take, before it is done: steps, operations, memory. Print it."""

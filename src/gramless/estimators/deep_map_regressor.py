@@ -150,8 +150,8 @@ class DeepMapRegressor(ViewsRegressor):
     def _n_features(self) -> int:
         return self.map_network_.map_.n_components
 
-    def _known_sample(self) -> Views:
-        return self.map_network_.landmarks_[:1]
+    def known_samples(self) -> Views:
+        return self.map_network_.landmarks_
 
     def _expansion(self) -> Expansion:
         return map_expansion(self.map_network_, self.ridge_.coefficients)

@@ -75,5 +75,8 @@ def _first_negative(block: Block, name: str) -> tuple[int, float] | None:
     if view.min() >= 0:
         return None
     lowest = block.views.tensor(name, block.views.dtype).amin(1)
-    row = int((lowest < 0).nonzero()[0, 0])
+    rows = (lowest < 0).nonzero()
+    if not len(rows):  # but samples that lack the view
+        return None
+    row = int(rows[0, 0])
     return block.start + row, lowest[row].item()

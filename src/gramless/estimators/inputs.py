@@ -18,13 +18,19 @@ from gramless.estimators.unlabelled import MARK
 from gramless.support.config import get_config
 from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
 from gramless.views.arrays import as_block, dense, refuse_masked
+from gramless.views.completion import completed
 from gramless.views.rounding import rounded
 
 FEW_SAMPLES = 500
 
 
 def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
-    """Training data as Views, which are checked here and nowhere else in a fit."""
+    """Training data as Views, which are checked here and nowhere else in a fit; what is missing is completed."""
+    return completed(views_as_given(estimator, X))
+
+
+def views_as_given(estimator: BaseEstimator, X: Any) -> Views:
+    """The same, where some samples do not count and others are still to be completed."""
     return remember_layout(estimator, _as_views(estimator, X, estimator.views, reset=True))
 
 
@@ -36,9 +42,10 @@ def remember_layout(estimator: BaseEstimator, views: Views) -> Views:
 
 
 def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
-    """New data as the views that the estimator was fitted on."""
+    """New data as the views that the estimator was fitted on; what is missing is completed from samples it knows."""
     columns = estimator.views or side_by_side(estimator.layout_)
-    return raised_to_zero(estimator, _as_views(estimator, X, columns, reset=False).match(estimator.layout_))
+    views = raised_to_zero(estimator, _as_views(estimator, X, columns, reset=False).match(estimator.layout_))
+    return completed(views, estimator.known_samples()) if views.incomplete else views
 
 
 def in_engines_type(views: Views) -> Views:
@@ -97,7 +104,7 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
     if is_multiview(X):
         return Views(X)
     if isinstance(X, Tensor):
-        return Views(X, columns)
+        return _cut(estimator, X, columns)
     structured = getattr(getattr(X, "dtype", None), "names", None) is not None
     if structured or sparse.issparse(X) or isinstance(X, np.ma.MaskedArray):
         X = as_block("X", X)
@@ -114,7 +121,14 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         )
     except OverflowError as error:
         raise DataError(f"X holds a number that no floating type holds: {error}.") from error
-    return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
+    return _cut(estimator, X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
+
+
+def _cut(estimator: BaseEstimator, X: Any, columns: Columns | None) -> Views:
+    """One array as views. Where every column is one that no caller has named, a NaN is a NaN and no missing view."""
+    views = Views(X, columns)
+    unnamed = estimator.views is None and max(views.layout.values()) == 1
+    return Views(X) if views.incomplete and unnamed else views
 
 
 def _positions(columns: Columns | None, names: np.ndarray | None) -> Columns | None:

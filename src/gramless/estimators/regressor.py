@@ -20,7 +20,7 @@ from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
 from gramless.estimators.given_kernel import describe, network_to_fit
 from gramless.estimators.importances import Explained
 from gramless.estimators.in_one_step import fitted_in_one_step
-from gramless.estimators.inputs import views_to_fit, views_to_use
+from gramless.estimators.inputs import views_as_given, views_to_use
 from gramless.estimators.numbers import TargetScale, as_numbers
 from gramless.estimators.parameters import PENALTY
 from gramless.heads.ridge_path import (
@@ -37,6 +37,7 @@ from gramless.support.checks import Constraints, StrOptions, check_array
 from gramless.support.config import current_budget
 from gramless.support.threads import threads_for
 from gramless.views import Views, is_multiview
+from gramless.views.completion import completed
 
 MOST_COLUMNS = 32  # of one array whose features each get a width of their own: n^2 numbers each while they are learned
 SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the mean diagonal: below, kernels are rounding
@@ -86,8 +87,8 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         return regressor_facts(self)
 
     @abstractmethod
-    def _known_sample(self) -> Views:
-        """A sample that was learned from."""
+    def known_samples(self) -> Views:
+        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -110,10 +111,12 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
                 raise ValueError("with data in blocks there are no sample weights: leave sample_weight=None.")
             self._fit_blocks(blocks)
             return
-        views = self._by_columns(X, views_to_fit(self, X))
+        views = self._by_columns(X, views_as_given(self, X))
         y = as_numbers(y)
         check_consistent_length(views, y)
         weights = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
+        if views.incomplete:
+            views = completed(views, views[np.flatnonzero(weights > 0)])
         samples = distinct_samples(views, y, weights)
         self.targets_ = TargetScale.of(samples.targets, samples.weights)
         with threads_for(len(views)):
@@ -163,11 +166,14 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            means = answered(self, "predict", blocks, self._known_sample())
-            return (means, answered(self, "_deviations", blocks, self._known_sample())) if return_std else means
+            means = answered(self, "predict", blocks, self.known_samples()[:1])
+            return (means, answered(self, "_deviations_of", blocks, self.known_samples()[:1])) if return_std else means
         views = views_to_use(self, X)
         means = self.targets_.means(np.concatenate([self.ridge_.means(self._features(b)) for b in self._pieces(views)]))
         return (means, self._deviations(views)) if return_std else means
+
+    def _deviations_of(self, X: Any) -> np.ndarray:
+        return self._deviations(views_to_use(self, X))
 
     def _deviations(self, views: Views) -> np.ndarray:
         found = [self.ridge_.variances(self._features(b), self._diagonal(b)) for b in self._pieces(views)]

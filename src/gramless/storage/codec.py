@@ -170,7 +170,7 @@ class Decoder:
             "$tensor": lambda c: self._shared(kind, c, torch.from_numpy),
             "$array": self._array,
             "$csr": self._csr,
-            "$views": lambda c: Views({_text(name): self.decode(block) for name, block in c}),
+            "$views": lambda c: Views({_text(name): self.decode(block) for name, block in c}).complete("a file"),
             "$float": lambda c: float(NUMBERS[NUMBERS.index(c)]),
             "$function": self._function,
             "$value": self._value,

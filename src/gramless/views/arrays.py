@@ -1,7 +1,8 @@
 """What a block of features may be: any kind of array becomes one of three, or is refused in words.
 
 A block is a NumPy array, a canonical CSR matrix of scipy's, or a dense torch tensor, of real and finite numbers that
-float64 holds. The caller's memory is shared where it can be, and never changed.
+float64 holds; a row of NaN is that of a sample which lacks the view. The caller's memory is shared where it can be, and
+never changed.
 """
 
 from __future__ import annotations
@@ -41,14 +42,24 @@ def as_block(name: str, block: Any) -> Any:
     return block
 
 
-def check_finite(name: str, block: Any, first_row: int) -> None:
+def missing_rows(name: str, block: Any, first_row: int) -> np.ndarray | None:
+    """Mask (n,) of the rows that are NaN in every column; None if there are none. NaN and infinity elsewhere are
+    refused.
+    """
     bad = _not_finite(block)
+    if not len(bad):
+        return None
+    rows = bad[:, 0][_nan_at(block, bad)]
+    missing = np.bincount(rows, minlength=block.shape[0]) == block.shape[1]
+    bad = bad[~missing[bad[:, 0]]]
     if len(bad):
         row, column = (int(i) for i in bad[0])
         raise DataError(
             f"view {name!r} contains NaN or infinity, first at row {first_row + row}, column {column} "
-            f"({len(bad)} in all). Impute or drop those samples."
+            f"({len(bad)} in all). Impute or drop those samples, or make the whole row NaN: then the sample lacks the "
+            "view."
         )
+    return missing
 
 
 def refuse_masked(what: str, array: Any) -> None:
@@ -67,6 +78,20 @@ def dense(block: Any) -> np.ndarray:
         block = block.detach().cpu()
         return (block.float() if block.dtype == torch.bfloat16 else block).numpy()
     return block.toarray() if sparse.issparse(block) else block
+
+
+def with_rows(block: Any, missing: np.ndarray, rows: Tensor) -> Any:
+    """A copy of a block with other rows where the mask says so."""
+    places = np.flatnonzero(missing)
+    if isinstance(block, Tensor):
+        return block.index_put((torch.from_numpy(places).to(block.device),), rows.to(block))
+    if sparse.issparse(block):
+        order = np.arange(len(missing))
+        order[places] = len(missing) + np.arange(len(places))
+        return sparse.vstack([block, type(block)(rows.numpy().astype(block.dtype))], format="csr")[order]
+    filled = block.copy()
+    filled[places] = rows.numpy()
+    return filled
 
 
 def numpy_dtype(dtype: torch.dtype) -> np.dtype:
@@ -164,6 +189,14 @@ def _check_kind(name: str, dtype: np.dtype) -> None:
         )
     if dtype.kind not in "fiub":
         raise DataError(f"view {name!r} must hold real numbers, but its dtype is {dtype}.")
+
+
+def _nan_at(block: Any, places: np.ndarray) -> np.ndarray:
+    """Which of the entries at these rows and columns are NaN: (n_places,)."""
+    if isinstance(block, Tensor):
+        rows, columns = torch.from_numpy(places).to(block.device).T
+        return block[rows, columns].isnan().cpu().numpy()
+    return np.isnan(np.asarray(block[places[:, 0], places[:, 1]])).ravel()
 
 
 def _not_finite(block: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from torch import Tensor
 
 from gramless.errors import DataError
-from gramless.views.arrays import as_block, check_finite, dense, numpy_dtype, refuse_masked
+from gramless.views.arrays import as_block, dense, missing_rows, numpy_dtype, refuse_masked, with_rows
 
 Layout = dict[str, int]
 """View names and their widths, in order."""
@@ -37,9 +38,12 @@ class Views:
         With one block: the columns that belong to each view, as slices, positions or DataFrame column names.
     first_row
         The number of the first row, for messages: these may be rows of something larger.
+
+    A sample may lack a view: its row there is NaN in every column. Estimators complete it from samples that are like it
+    in the views that it has; see gramless.views.completion.
     """
 
-    __slots__ = ("_blocks",)
+    __slots__ = ("__weakref__", "_blocks", "_missing")
     ndim = 2
 
     def __init__(self, blocks: Any, columns: Columns | None = None, *, first_row: int = 0) -> None:
@@ -56,21 +60,52 @@ class Views:
                 f"views must describe the same samples, but their row counts differ: {rows}. "
                 "Give every view one row per sample, in the same order."
             )
-        for name, block in self._blocks.items():
-            check_finite(name, block, first_row)
+        found = {name: missing_rows(name, block, first_row) for name, block in self._blocks.items()}
+        self._missing = {name: mask for name, mask in found.items() if mask is not None}
+        self._refuse_nothing_known(first_row)
 
     @classmethod
     def stacked(cls, parts: Sequence[Views]) -> Views:
         """The rows of several, one after the other; all with the views of the first."""
         blocks = {name: [part[name] for part in parts if len(part)] or [parts[0][name]] for name in parts[0].names}
-        return cls._trusted({name: _concatenated(found) for name, found in blocks.items()})
+        missing = {name: np.concatenate([part.missing_in(name) for part in parts]) for name in parts[0].names}
+        return cls._trusted({name: _concatenated(found) for name, found in blocks.items()}, missing)
 
     @classmethod
-    def _trusted(cls, blocks: dict[str, Any]) -> Views:
+    def _trusted(cls, blocks: dict[str, Any], missing: Mapping[str, np.ndarray] = MappingProxyType({})) -> Views:
         """Views of blocks that were checked before."""
         views = cls.__new__(cls)
         views._blocks = blocks
+        views._missing = {name: mask for name, mask in missing.items() if mask.any()}
         return views
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether any sample lacks a view."""
+        return bool(self._missing)
+
+    def missing_in(self, name: str) -> np.ndarray:
+        """Mask (n,) of the samples that lack a view."""
+        return self._missing.get(name, np.zeros(len(self), dtype=bool))
+
+    def complete(self, what: str) -> Views:
+        """The same views, for something that needs every view of every sample; refused if one is missing."""
+        for name, mask in self._missing.items():
+            raise DataError(
+                f"{what} needs every view of every sample, but view {name!r} is missing (NaN) in row "
+                f"{int(mask.argmax())} ({int(mask.sum())} such rows in all). Leave those samples out, or use an "
+                "estimator, which completes them."
+            )
+        return self
+
+    def _refuse_nothing_known(self, first_row: int = 0) -> None:
+        if len(self._missing) == len(self._blocks):
+            nothing = np.logical_and.reduce([*self._missing.values()])
+            if nothing.any():
+                raise DataError(
+                    f"row {first_row + int(nothing.argmax())} is NaN in all of the views {list(self._blocks)} "
+                    f"({int(nothing.sum())} such rows in all): nothing is known of that sample. Leave it out."
+                )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,7 +154,8 @@ class Views:
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} of Views with {len(self)} rows")
             rows = np.array([rows])
-        return Views._trusted({name: _take(block, rows) for name, block in self._blocks.items()})
+        missing = {name: _take(mask, rows) for name, mask in self._missing.items()}
+        return Views._trusted({name: _take(block, rows) for name, block in self._blocks.items()}, missing)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """All views side by side in one dense array, for code that knows arrays only."""
@@ -147,17 +183,28 @@ class Views:
         """A dense copy of a few rows that shares no memory with the caller's."""
         tensors = {name: self.tensor(name, dtype, self.torch_device or "cpu").clone() for name in self.names}
         if self.torch_device is None:
-            return Views._trusted({name: tensor.numpy() for name, tensor in tensors.items()})
-        return Views._trusted(tensors)
+            return Views._trusted({name: tensor.numpy() for name, tensor in tensors.items()}, self._missing)
+        return Views._trusted(tensors, self._missing)
 
     def replaced(self, tensors: dict[str, Tensor]) -> Views:
         """Views of the same samples held elsewhere."""
-        return Views._trusted(tensors)
+        return Views._trusted(tensors, self._missing)
+
+    def completed(self, rows: Mapping[str, Tensor]) -> Views:
+        """The same samples with these rows (n_missing, width), in order, where they lack a view."""
+        blocks = {
+            name: with_rows(block, self._missing[name], rows[name]) if name in self._missing else block
+            for name, block in self._blocks.items()
+        }
+        return Views._trusted(blocks)
 
     def match(self, layout: Layout) -> Views:
         """The views that a fitted network knows, in its order; an error that names what is missing or too wide."""
         check_layout(self.layout, layout)
-        return Views._trusted({name: self._blocks[name] for name in layout})
+        missing = {name: mask for name, mask in self._missing.items() if name in layout}
+        matched = Views._trusted({name: self._blocks[name] for name in layout}, missing)
+        matched._refuse_nothing_known()
+        return matched
 
 
 def check_layout(mine: Layout, known: Layout) -> None:

@@ -120,6 +120,18 @@ class Graph:
         )
         return self.node("Scan", *sequences, body=body_graph, num_scan_inputs=len(sequences), scan_output_axes=[axis])
 
+    def choose(self, condition: str, then: Callable[[Graph], Sequence[str]], otherwise: Sequence[str]) -> list[str]:
+        """then(body) where a condition holds, and is computed only there; otherwise these values, of the same types."""
+        branches = []
+        kind = helper.np_dtype_to_tensor_dtype(self.dtype)
+        for values in (then, lambda body: [body.node("Identity", value) for value in otherwise]):
+            body = Graph(self.dtype, self._constants, self.main)
+            outputs = [helper.make_tensor_value_info(name, kind, None) for name in values(body)]
+            branches.append(helper.make_graph(body.nodes, self._constants.fresh("branch"), [], outputs))
+        names = [self._constants.fresh("If") for _ in otherwise]
+        self.nodes.append(helper.make_node("If", [condition], names, then_branch=branches[0], else_branch=branches[1]))
+        return names
+
     def to_bytes(
         self, inputs: Sequence[Any], outputs: Sequence[Any], metadata: Mapping[str, str], producer: str
     ) -> bytes:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramless.errors import GramlessError
 from gramless.estimators import DeepMapClassifier, DeepMapNetwork, DeepMapRegressor
 from gramless.heads import Calibration, Temperature, TopGains
+from gramless.storage.onnx.completion import add_completion
 from gramless.storage.onnx.graph import Constants, Graph, signature
 from gramless.storage.onnx.heads import (
     add_class_probabilities,
@@ -25,6 +26,7 @@ from gramless.storage.onnx.ridge import add_deviations, add_means, constant_diag
 from gramless.storage.onnx.row_blocks import in_row_blocks
 from gramless.version import __version__
 from gramless.views import Layout
+from gramless.views.completion import Completion
 
 OUTPUTS = ("vectors", "scores", "probabilities", "classes", "labels", "predictions", "std")
 
@@ -66,6 +68,7 @@ class Exporter:
                 f"views named {bad} cannot be exported: inputs and outputs of an ONNX file have different names, and "
                 f"its outputs are {', '.join(OUTPUTS)}. Give those views other names and fit again."
             )
+        self._completion = Completion.of(network.known_samples()) if len(self._layout) > 1 else None
         self._graph = Graph(dtype_of(self._map), Constants([*self._layout, *OUTPUTS]))
         self._outputs: list[Any] = []
 
@@ -119,7 +122,8 @@ class Exporter:
         views: Rows = {name: graph.cast(name, graph.dtype) for name in self._layout}
 
         def evaluate(body: Graph, rows: Rows) -> str:
-            return add_map(body, self._map, rows, self._rows_at_once, head)
+            known = rows if self._completion is None else add_completion(body, self._completion, rows)
+            return add_map(body, self._map, known, self._rows_at_once, head)
 
         return in_row_blocks(graph, views, self._layout, self._rows_at_once, evaluate, width)
 
