@@ -37,7 +37,7 @@ from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
-N_DRAWN = 300  # samples x: an effect is known to a tenth of itself or so
+N_DRAWN = 300  # samples x: others would move a share p by about p (1 - p) / 10
 MOST_ROWS = 300  # known samples that views are drawn from
 MOST_VALUES = 10_000_000  # elementary kernel values that are looked at: fewer rows where each has many
 FEWEST_ROWS = 20
