@@ -1,11 +1,12 @@
 """Claim: as many keywords as a picture deserves, with probabilities that mean what they say.
 
 Features of one network (EfficientNet-Lite0) of scenes drawn by the package and, with --features, of COREL5k's official
-split. Ours is what `gramless annotate fit --views learned` learns; beside it scikit-learn's LogisticRegression on the
-same standardised features, one per keyword, with C and thresholds by cross-validation on the training pictures. Both
-answer in three ways: with the highest expected F1 of a picture, above a threshold per keyword that had the best
-out-of-fold F1, and with five keywords (ours by gains, the other by probability). All figures on held-out pictures; on
-scenes a seed is another split, on COREL5k another fit. --folder keeps scenes and features for the next time.
+split, as `python -m reproduction` keeps them (at 224 pixels; the root of the repository has to be on PYTHONPATH). Ours
+is what `gramless annotate fit --views learned` learns; beside it scikit-learn's LogisticRegression on the same
+standardised features, one per keyword, with C and thresholds by cross-validation on the training pictures. Both answer
+in three ways: with the highest expected F1 of a picture, above a threshold per keyword that had the best out-of-fold
+F1, and with five keywords (ours by gains, the other by probability). All figures on held-out pictures; on scenes a seed
+is another split, on COREL5k another fit. --folder keeps scenes and features for the next time.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from gramless.pictures.scenes import write_scenes
 from gramless.views import Views
 
 NETWORK = LEARNED[0]
+KEPT_NETWORK = "EfficientNet-Lite0"
 N_SCENES, N_LEARNED = 600, 300
 CS = (0.001, 0.01, 0.1)  # of logistic regression on standardised features
 N_FOLDS = 3
@@ -64,10 +66,11 @@ class Answers:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--features", type=Path, help=f"folder with COREL5k's {NETWORK}.npy and labels.npz")
+    parser.add_argument("--features", type=Path, help="folder of COREL5k's features, of `python -m reproduction`")
     parser.add_argument("--folder", type=Path, help="where scenes and their features are kept")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--skip-scenes", action="store_true")
+    parser.add_argument("--ours-alone", action="store_true", help="without logistic regression, thousands of fits")
     parser.add_argument("--name", default="keywords", help="of the JSON file")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -77,18 +80,21 @@ def main() -> None:
             sets["scenes"] = scenes(chosen.folder or Path(temporary))
         if chosen.features is not None:
             sets["COREL5k"] = corel5k(chosen.features)
+    learners = {OURS: ours} if chosen.ours_alone else {OURS: ours, LOGISTIC: logistic}
     figures: dict[str, Any] = {}
     rows, claims = [], []
     for name, split_of in sets.items():
-        found = [measured(split_of(seed), seed) for seed in range(chosen.seeds)]
+        found = [measured(split_of(seed), seed, learners) for seed in range(chosen.seeds)]
         figures[name] = found
-        for learner in (OURS, LOGISTIC):
+        for learner in learners:
             for answer in (EXPECTED, THRESHOLDS, FIVE):
                 rows.append([name, learner, answer, *row_of([each[learner][answer] for each in found])])
-        ours, other = ([each[learner] for each in found] for learner in (OURS, LOGISTIC))
-        error = float(np.mean([each[EXPECTED]["calibration_error"] for each in ours]))
+        own = [each[OURS] for each in found]
+        error = float(np.mean([each[EXPECTED]["calibration_error"] for each in own]))
         claims.append(at_most(f"{name}: expected calibration error", error, 0.03))
-        claims += [ahead(name, key, ours, other) for key in ("micro f1", "macro f1", "map_pictures", "map_keywords")]
+        if LOGISTIC in learners:
+            other = [each[LOGISTIC] for each in found]
+            claims += [ahead(name, key, own, other) for key in ("micro f1", "macro f1", "map_pictures", "map_keywords")]
     report(
         chosen.name,
         "Keywords of held-out pictures; means over seeds, in percent",
@@ -132,15 +138,19 @@ def scenes(folder: Path) -> Callable[[int], Split]:
 
 def corel5k(folder: Path) -> Callable[[int], Split]:
     """Its official split, whatever the seed."""
-    x, labels = np.load(folder / f"{NETWORK}.npy").astype(np.float32), np.load(folder / "labels.npz")
-    n = len(labels["train"])
-    return lambda seed: Split(x[:n], labels["train"], x[n:], labels["test"])
+    from reproduction.collection import load_collection
+
+    kept = load_collection(folder, (KEPT_NETWORK,))
+    if kept is None:
+        raise SystemExit(f"{folder} has no {KEPT_NETWORK} of today's recipe. Make it: python -m reproduction")
+    x, n = np.asarray(kept.views[KEPT_NETWORK], dtype=np.float32), kept.n_train
+    return lambda seed: Split(x[:n], kept.labels[:n], x[n:], kept.labels[n:])
 
 
-def measured(split: Split, seed: int) -> dict[str, Any]:
+def measured(split: Split, seed: int, learners: dict[str, Callable[[Split, int], Answers]]) -> dict[str, Any]:
     """By learner and answer all figures; and the seconds that learning took."""
     found: dict[str, Any] = {}
-    for learner, learn in ((OURS, ours), (LOGISTIC, logistic)):
+    for learner, learn in learners.items():
         started = time.perf_counter()
         answers = learn(split, seed)
         seconds = time.perf_counter() - started

@@ -42,13 +42,16 @@ def learn_vocabularies(
         for _, numbers in cache.find(recipes[view], [content]) if cache else ():
             words[view] = numbers.reshape(-1, LOCAL_VIEWS[view].width)
     lacking = [view for view in views if view not in words]
-    for view, descriptors in _descriptors(sample, lacking, seed, cache, n_jobs).items():
-        with Waiting(f"visual words of {view}"):
-            words[view] = learn_words(descriptors, LOCAL_VIEWS[view].words, seed)
-        if cache:
-            cache.keep(recipes[view], content, words[view].ravel())
-            cache.save()
-            cache.forget(_descriptors_recipe(view, seed))
+    found = _descriptors(sample, lacking, seed, cache, n_jobs)
+    with ProgressBar("visual words", len(found)) as progress:
+        for view, descriptors in found.items():
+            with Waiting(f"visual words of {view}"):  # until there is a first view to estimate by
+                words[view] = learn_words(descriptors, LOCAL_VIEWS[view].words, seed)
+            if cache:
+                cache.keep(recipes[view], content, words[view].ravel())
+                cache.save()
+                cache.forget(_descriptors_recipe(view, seed))
+            progress.advance()
     return {view: words[view] for view in views}
 
 
