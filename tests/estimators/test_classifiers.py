@@ -37,7 +37,8 @@ def test_classes_by_cross_validation(classifier, iris):
 
 
 def test_the_kernel_classifier_is_one_svm_per_class_on_its_kernel(iris):
-    X, y = iris
+    without_copies = np.delete(np.arange(150), 142)  # which is 101 again; the solvers stop in other places on copies
+    X, y = (each[without_copies] for each in iris)
     with gl.config_context(precision="float64"):
         clf = gl.DeepKernelClassifier(C=3.0, head="hinge", **SMALL).fit(X, y)
     gram = clf.kernel_(X)
@@ -197,7 +198,7 @@ def test_the_same_seed_gives_the_same_bits(classifier, iris):
 
 def test_a_gram_matrix_over_the_budget_is_refused_before_anything_is_computed(iris):
     X, y = iris
-    words = r"150 x 150 kernel matrix needs 703.1 KiB.*DeepMapClassifier"
+    words = r"149 x 149 kernel matrix needs 693.8 KiB.*DeepMapClassifier"  # one sample is there twice
     with gl.config_context(memory_budget="100 KiB"), pytest.raises(gl.MemoryBudgetError, match=words):
         gl.DeepKernelClassifier(**SMALL).fit(X, y)
 
