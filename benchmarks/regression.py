@@ -155,13 +155,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of NAME.npz")
     parser.add_argument("--sets", nargs="*", help="names; all by default")
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--python", help=f"of an environment that has {INSTALLED_APART[HIMALAYA][1]}")
+    parser.add_argument("--python", help=f"of an environment that has {INSTALLED_APART[HIMALAYA]}")
     parser.add_argument("--cells", type=Path, default=RESULTS / "regression-cells.json", help="where results are kept")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)  # of the Gaussian process, at a bound
     chosen = [p for p in problems(asked.data) if not asked.sets or p.name in asked.sets]
     if not asked.python:
-        print(f"without himalaya: `pip install {INSTALLED_APART[HIMALAYA][1]}` somewhere, and say --python")
+        print(f"without himalaya: `pip install {INSTALLED_APART[HIMALAYA]}` somewhere, and say --python")
     rivals = [*RIVALS, *([HIMALAYA] if asked.python else [])]
     methods, cells = [*OURS, *rivals], Cells(asked.cells)
     for problem, split, method in product(chosen, range(asked.splits), methods):

@@ -162,7 +162,7 @@ def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits:
     report(
         "rivals",
         f"accuracy in percent (and what labels are judged by), mean of {splits} splits; rank; seconds and memory "
-        "above imports, mean over what each method has finished",
+        "above what a tiny fit takes, mean over what each method has finished",
         ["", *methods],
         [[name, *("-" if np.isnan(value) else f"{value:.1f}" for value in row)] for name, row in shown.items()],
         {"cells": cells.found},
@@ -188,7 +188,7 @@ def main() -> None:
     sources = sorted([*sources, *(SKLEARN if asked.sklearn else ())], key=lambda source: len(load(source)[1]))
     apart = [method for method in asked.methods if method in INSTALLED_APART and not asked.python]
     if apart and not asked.table:
-        packages = " ".join(INSTALLED_APART[method][1] for method in apart)
+        packages = " ".join(INSTALLED_APART[method] for method in apart)
         print(f"without {', '.join(apart)}: `pip install {packages} torch==2.13.0` somewhere, and say --python")
     methods = [method for method in asked.methods if asked.table or method not in apart]
     cells, columns = Cells(asked.cells), [f"{Path(s).stem} {share:.0%}" for s, share in product(sources, asked.shares)]
