@@ -145,7 +145,7 @@ class DeepMapRegressor(ViewsRegressor):
         return self.map_network_.map_.n_components
 
     def known_samples(self) -> Views:
-        return self.map_network_.landmarks_
+        return self.map_network_.known_samples()
 
     def _features(self, views: Views) -> np.ndarray:
         return self.map_network_.map_.transform(views).double().cpu().numpy()
