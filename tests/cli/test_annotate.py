@@ -74,7 +74,7 @@ def test_a_fit_that_is_interrupted_before_the_model_is_saved_describes_nothing_t
     model = tmp_path / "m"
     fit = ("annotate", "fit", studio / "scenes", "--keywords", studio / "scenes/keywords.csv", "-o", model)
     with monkeypatch.context() as patched:
-        patched.setattr("gramless.cli.annotate_fit.save", interrupt)
+        patched.setattr("gramless.storage.save", interrupt)
         assert call(*fit, "--views", "Rgb").exit_code == INTERRUPTED
     assert not model.exists()
     monkeypatch.setattr(FeatureCache, "keep", lambda *arguments: pytest.fail("this was described already"))
@@ -230,7 +230,7 @@ def test_show_lists_keywords_with_their_examples_and_draws_the_weights(studio, m
 
 def test_serve_hands_the_model_over(model, monkeypatch):
     served = []
-    monkeypatch.setattr("gramless.cli.serve.serve", lambda *arguments: served.append(arguments))
+    monkeypatch.setattr("gramless.pictures.page.serve", lambda *arguments: served.append(arguments))
     assert call("serve", model, "--host", "localhost", "--port", 0).exit_code == 0
     ((annotator, host, port),) = served
     assert len(annotator.keywords) > 20
@@ -283,7 +283,7 @@ def test_unknown_views_are_named_before_anything_is_read(tmp_path):
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "show", "serve"])
 def test_a_file_that_is_no_model_of_keywords_is_explained(studio, tmp_path, monkeypatch, command):
-    monkeypatch.setattr("gramless.cli.serve.serve", lambda *arguments: pytest.fail("this must not be served"))
+    monkeypatch.setattr("gramless.pictures.page.serve", lambda *arguments: pytest.fail("this must not be served"))
     kernel = tmp_path / "kernel.gramless"
     gramless.save(gramless.load(studio / "model.gramless").classifier.map_network_.kernel_, kernel)
     (tmp_path / "other").write_text("hello")

@@ -6,8 +6,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-import gramless.cli.demo
 import gramless.cli.outputs
+import gramless.demo.experiment
 from gramless.cli import app
 from gramless.demo.experiment import run_demo
 from gramless.demo.result import DemoSizes
@@ -27,7 +27,7 @@ SMALL = DemoSizes(
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(gramless.cli.demo, "run_demo", lambda seed, on_step: run_demo(seed, on_step, SMALL))
+    monkeypatch.setattr(gramless.demo.experiment, "run_demo", lambda seed, on_step: run_demo(seed, on_step, SMALL))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def never(monkeypatch):
     def refuse(seed, on_step):
         raise AssertionError("nothing may be computed")
 
-    monkeypatch.setattr(gramless.cli.demo, "run_demo", refuse)
+    monkeypatch.setattr(gramless.demo.experiment, "run_demo", refuse)
 
 
 def call(*arguments):
@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path, monkeypatch):
 
         return run_demo(seed, stop_after_two, SMALL)
 
-    monkeypatch.setattr(gramless.cli.demo, "run_demo", interrupted)
+    monkeypatch.setattr(gramless.demo.experiment, "run_demo", interrupted)
     done = call("demo", "--out", tmp_path)
     assert done.exit_code == 130
     assert done.stderr.count("\n") == 1
@@ -117,7 +117,7 @@ def test_ctrl_c_before_any_measurement_leaves_earlier_numbers_alone(tmp_path, mo
     def interrupted(seed, on_step):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gramless.cli.demo, "run_demo", interrupted)
+    monkeypatch.setattr(gramless.demo.experiment, "run_demo", interrupted)
     (tmp_path / "results.json").write_text("earlier")
     assert call("demo", "--out", tmp_path).exit_code == 130
     assert (tmp_path / "results.json").read_text() == "earlier"

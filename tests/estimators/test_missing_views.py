@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import gramless as gl
+from gramless.maps import collapse
 from gramless.views.completion import completed
 from tests.views.test_completion import described, without
 
@@ -76,6 +77,17 @@ def test_a_missing_view_degrades_the_answer_and_does_not_stop_it(fitted, which, 
     assert complete > 0.9
     assert missing >= 0.8 * complete
     assert missing >= fitted[which, whole].score(means, y)
+
+
+def test_samples_are_completed_from_samples_and_not_from_moved_landmarks(tmp_path):
+    network = clone(MAP).fit(KNOWN)
+    moved = gl.Views({name: network.landmarks_[name] + 0.5 * x.std(0) for name, x in KNOWN.items()})
+    network.replace_map(collapse(network.kernel_, moved, None, moved.dtype))
+    gl.save(network, tmp_path / "model.gramless")
+    for found in (network, gl.load(tmp_path / "model.gramless")):
+        for name in KNOWN:
+            np.testing.assert_array_equal(found.landmarks_[name], moved[name])
+            np.testing.assert_array_equal(found.known_samples()[name], KNOWN[name][found.landmark_indices_])
 
 
 @estimators("map")

@@ -176,7 +176,15 @@ def test_a_model_without_one_of_its_parts_is_refused(attribute, saved):
 PARTS = {
     gl.DeepMapClassifier: ["head_", "labels_", "classes_", "map_network_", "layout_", "n_features_in_"],
     gl.DeepKernelClassifier: ["head_", "labels_", "classes_", "kernel_", "support_", "layout_", "n_features_in_"],
-    gl.DeepMapNetwork: ["kernel_", "landmarks_", "map_", "n_landmarks_", "landmark_indices_", "_n_features_out"],
+    gl.DeepMapNetwork: [
+        "kernel_",
+        "landmarks_",
+        "drawn_landmarks_",
+        "map_",
+        "n_landmarks_",
+        "landmark_indices_",
+        "_n_features_out",
+    ],
     gl.DeepKernelNetwork: ["kernel_", "layout_", "n_features_in_"],
 }
 

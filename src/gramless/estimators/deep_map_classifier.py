@@ -255,7 +255,7 @@ class DeepMapClassifier(LearnsInTurn):
         return self.map_network_.map_.n_components
 
     def known_samples(self) -> Views:
-        return self.map_network_.landmarks_
+        return self.map_network_.known_samples()
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}

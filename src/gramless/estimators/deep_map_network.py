@@ -79,6 +79,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     map_ : CollapsedMap, or RepresenterMap after Algorithm 1
     landmarks_ : Views
         As they are after tuning.
+    drawn_landmarks_ : Views, or None where there is one view
+        As they were before: samples, from which others that lack a view are completed.
     landmark_indices_ : array of int, or None where landmarks were given as samples
         The samples that they started from.
     n_landmarks_ : int
@@ -95,6 +97,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     kernel_: DeepKernel
     map_: DeepMap
     landmarks_: Views
+    drawn_landmarks_: Views | None
     landmark_indices_: np.ndarray | None
     n_landmarks_: int
     landmark_curve_: Curve | None
@@ -157,6 +160,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             self.replace_map(collapse(self.kernel_, self.landmarks_, self.n_components, views.dtype))
         else:
             self._choose_number(wished, views, generator)
+        self.drawn_landmarks_ = self.landmarks_ if len(self.landmarks_.names) > 1 else None
         self.n_landmarks_ = len(self.landmarks_)
         self.clipped_mass_ = self.map_.clipped_mass
         self.tuning_errors_ = None
@@ -226,8 +230,11 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         return like_input(self.map_.transform(views), views)
 
     def known_samples(self) -> Views:
-        """Samples that stand for the data; others that lack a view are completed from them."""
-        return self.landmarks_
+        """Samples that stand for the data; others that lack a view are completed from them.
+
+        Landmarks that were moved are none: their views tell little of each other.
+        """
+        return self.landmarks_ if self.drawn_landmarks_ is None else self.drawn_landmarks_
 
     def explain(self, n_samples: int) -> Plan:
         """What transforming so many samples will take, before it is done: steps, operations, memory. Print it."""
@@ -279,6 +286,12 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if self.map_.kernel.layout != self.kernel_.layout or self._n_features_out != self.map_.n_components:
             raise DataError("a map does not belong to its kernel, or has another number of components.")
         self.kernel_.check_samples(self.landmarks_)
+        if (self.drawn_landmarks_ is None) != (len(self.kernel_.layout) == 1):
+            raise DataError(
+                "a map of several views holds its landmarks as they were drawn, and one of one view does not."
+            )
+        if self.drawn_landmarks_ is not None:
+            self.kernel_.check_samples(self.drawn_landmarks_)
         if self.n_landmarks_ != len(self.landmarks_):
             raise DataError(f"n_landmarks_ is {self.n_landmarks_}, but there are {len(self.landmarks_)} landmarks.")
         if self.landmark_indices_ is not None:

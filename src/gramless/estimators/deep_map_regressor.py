@@ -151,7 +151,7 @@ class DeepMapRegressor(ViewsRegressor):
         return self.map_network_.map_.n_components
 
     def known_samples(self) -> Views:
-        return self.map_network_.landmarks_
+        return self.map_network_.known_samples()
 
     def _expansion(self) -> Expansion:
         return map_expansion(self.map_network_, self.ridge_.coefficients)
