@@ -20,7 +20,8 @@ y = (X["a"][:, :4].sum(1) > 2).astype(int)
 
 def fitted():
     learning = gl.Supervised(n_steps=1, validation=0.0)
-    return gl.DeepMapClassifier(gl.DeepKernelNetwork(hidden=(4,), learning=learning), 20, random_state=0).fit(X, y)
+    network = gl.DeepKernelNetwork(hidden=(4,), learning=learning)
+    return gl.DeepMapClassifier(network, 20, tuning=None, head="ridge", C=1.0, random_state=0).fit(X, y)
 
 def scores(model):
     sums = torch.rand(300, 300).exp() @ torch.rand(300, 300)  # PyTorch's own threads, in loops and products

@@ -61,7 +61,7 @@ def test_all_views_have_their_widths_and_histograms_sum_to_one(tmp_path):
     assert len(HANDCRAFTED) == 15
     assert views.layout == {name: widths.get(name, 1280) for name in views.names}
     assert kept.tolist() == [0, 1, 2, 3]
-    assert unreadable == ()
+    assert unreadable == {}
     for name in set(HANDCRAFTED) - {"Gist"}:
         np.testing.assert_allclose(views[name].sum(1), 1, rtol=1e-5)
         assert views[name].dtype == np.float32
