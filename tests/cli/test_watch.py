@@ -14,7 +14,12 @@ from tests.pictures.correcting.conftest import wait_until
 def test_new_pictures_get_keywords_and_old_ones_are_left_alone(studio, model, photos):
     command = [sys.executable, "-m", "gramless.cli", "annotate", "watch", str(model), str(photos), "--every", "0.1"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which what runs in the background ignores
     )
     try:
         assert process.stdout.readline().startswith("Watching")
