@@ -327,12 +327,9 @@ def nothing_wrong(rng: Rng, i: int) -> Try:
     kernel = [*NAMED.values(), own][i // len(kinds) % (len(NAMED) + 1)]
 
     def call() -> Iterator[Any]:
-        if kind is gl.DeepMapNetwork:
-            network = gl.DeepKernelNetwork(kernel, hidden_over([kernel]), learning=LEARNING, random_state=0)
-            estimator = kind(network, 4, random_state=0)
-        else:
-            settings = ESTIMATORS[kind] | {"kernels": kernel, "hidden": hidden_over([kernel])}
-            estimator = kind(**settings, random_state=0)
+        network = gl.DeepKernelNetwork(kernel, hidden_over([kernel]), learning=LEARNING, random_state=0)
+        settings = ESTIMATORS[kind] | {"kernel": network, "random_state": 0}
+        estimator = network if kind is gl.DeepKernelNetwork else kind(**settings)
         yield from answers(estimator.fit(X, y), X)
 
     return Try("nothing wrong", f"{kind.__name__}, {kernel}", [X, y], call, must_answer=True)

@@ -96,3 +96,13 @@ def test_behind_a_scaler_that_has_not_seen_the_least(samples):
     model = make_pipeline(MinMaxScaler(), gl.DeepMapClassifier(n_landmarks=20, random_state=0)).fit(X, y)
     with pytest.warns(UserWarning, match="counts as 0"):
         assert set(model.predict(below)) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32], ids=str)
+def test_unsigned_tensors_have_nothing_below_zero(dtype, samples):
+    """PyTorch has no minimum of some of these types."""
+    X, y, _ = samples
+    counts = (10 * X).astype(int)
+    model = gl.DeepMapClassifier(n_landmarks=20, random_state=0).fit(torch.from_numpy(counts).to(dtype), y)
+    found = model.predict(torch.from_numpy(counts).to(dtype))
+    np.testing.assert_array_equal(found, model.predict(counts))

@@ -128,6 +128,11 @@ def test_a_search_over_C_learns_the_network_once_per_fold(classifier, iris, tmp_
     np.testing.assert_array_equal(found.decision_function(X), plain.decision_function(X))
 
 
+def test_a_folder_that_cannot_be_made_is_refused(classifier, iris):
+    with pytest.raises(gl.DataError, match=r"memory='9+' cannot be used as a folder: .*File name too long"):
+        classifier.set_params(memory="9" * 400).fit(*iris)
+
+
 def test_float64_goes_through_the_fast_engine_unless_blurred_or_insisted_on(classifier, iris, monkeypatch):
     X, y = iris
 

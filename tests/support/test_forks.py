@@ -115,6 +115,30 @@ assert torch.get_num_threads() == 2
 """
 )
 
+INSIDE = """
+import os, signal, threading
+import gramless as gl
+from gramless.support.threads import one_thread
+
+def enter_and_leave():
+    while True:
+        with one_thread():
+            pass
+
+with one_thread():
+    pass
+threading.Thread(target=enter_and_leave, daemon=True).start()
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends one that waits for a thread that it does not have
+        with one_thread():
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+print("no child waited", flush=True)
+os._exit(0)
+"""
+
 
 def told(script, layer):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
@@ -144,3 +168,7 @@ def test_a_forked_child_computes_like_its_parent(layer):
 def test_several_threads_on_one_model(layer):
     pytest.importorskip("dask.array")
     assert told(THREADS, layer) == ["one model", "fits", "threading", "loky", "Dask"]
+
+
+def test_a_child_does_not_wait_for_a_number_of_threads_that_others_were_changing():
+    assert told(INSIDE, "default") == ["no child waited"]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gramless.kernels.base import Domain
 from gramless.views import Views
+from gramless.views.arrays import lowest
 
 
 def raised_to_zero(estimator: Any, views: Views) -> Views:
@@ -24,16 +25,16 @@ def raised_to_zero(estimator: Any, views: Views) -> Views:
         return views
     kernel = estimator.kernel_ if hasattr(estimator, "kernel_") else estimator.map_network_.kernel_
     names = {entry.view for entry in kernel.inputs if entry.kernel.domain is Domain.NONNEGATIVE}
-    lowest = {name: low for name in names if (low := _lowest(views[name])) < 0}
-    if not lowest:
+    below = {name: low for name in names if (low := lowest(views[name])) < 0}
+    if not below:
         return views
-    name, low = min(lowest.items(), key=lambda each: each[1])
+    name, low = min(below.items(), key=lambda each: each[1])
     warnings.warn(
         f"view {name!r} goes down to {low:.6g}, but the samples that its kernels were chosen by had no number below 0: "
         "it counts as 0 here. Fit on such samples too, or name kernels of signed numbers, such as kernels='distance'.",
         stacklevel=5,
     )
-    return Views({name: _raised(views[name]) if name in lowest else views[name] for name in views.names})
+    return Views({name: _raised(views[name]) if name in below else views[name] for name in views.names})
 
 
 def _chosen_by_data(estimator: Any) -> bool:
@@ -41,10 +42,6 @@ def _chosen_by_data(estimator: Any) -> bool:
     network = estimator if hasattr(estimator, "kernels") else estimator.kernel
     chosen = "auto" if network is None else getattr(network, "kernels", None)
     return isinstance(chosen, str) and chosen == "auto"
-
-
-def _lowest(block: Any) -> float:
-    return float(block.min()) if min(block.shape) else 0.0
 
 
 def _raised(block: Any) -> Any:

@@ -10,7 +10,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
@@ -19,7 +18,7 @@ from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.fitted_html import Fact
 from gramless.estimators.given_kernel import KERNEL
 from gramless.estimators.importances import Expansion
-from gramless.estimators.inputs import in_engines_type, seed_from
+from gramless.estimators.inputs import in_engines_type, remembered, seed_from
 from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
@@ -130,7 +129,7 @@ class DeepKernelClassifier(ViewsClassifier):
             what=f"a classifier on the {n:,} x {n:,} kernel matrix",
             remedy="Use DeepMapClassifier, whose cost is linear, or raise memory_budget.",
         )
-        build = check_memory(self.memory).cache(built_kernel)
+        build = remembered(self.memory, built_kernel)
         self.kernel_ = build(self.kernel, views, y, self.random_state, get_config())
         known = samples_of(views.match(self.kernel_.layout), labelled)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()

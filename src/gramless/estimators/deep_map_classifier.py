@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_memory
 
 from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
@@ -24,7 +23,7 @@ from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
-from gramless.estimators.inputs import in_engines_type, seed_from, views_to_fit
+from gramless.estimators.inputs import in_engines_type, remembered, seed_from, views_to_fit
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
@@ -180,7 +179,7 @@ class DeepMapClassifier(LearnsInTurn):
             n_components=self.n_components,
             tuning=self.tuning if self.tuning != "auto" else None,
         )
-        build = check_memory(self.memory).cache(built_map)
+        build = remembered(self.memory, built_map)
         built = build(network, views, y, labelled, signs, seeds[:2], self.tuning == "auto", get_config())
         self.map_network_, tuned = built
         self.finishing_curve_ = tuned.curve

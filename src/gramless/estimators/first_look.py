@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from gramless.blocks import Block, Blocks, Sample, draw
 from gramless.deep_kernel import DeepKernel
@@ -14,6 +13,7 @@ from gramless.estimators.numbers import block_numbers
 from gramless.estimators.unlabelled import labelled_rows
 from gramless.heads import LabelCounts
 from gramless.learning import Learning
+from gramless.views.arrays import lowest
 
 OF_EACH_LABEL = 5  # samples at least, if there are as many
 
@@ -71,12 +71,11 @@ def _look(
 
 
 def _first_negative(block: Block, name: str) -> tuple[int, float] | None:
-    view: Any = block.views[name]
-    if view.min() >= 0:
+    if lowest(block.views[name]) >= 0:
         return None
-    lowest = block.views.tensor(name, block.views.dtype).amin(1)
-    rows = (lowest < 0).nonzero()
+    least = block.views.tensor(name, block.views.dtype).amin(1)
+    rows = (least < 0).nonzero()
     if not len(rows):  # but samples that lack the view
         return None
     row = int(rows[0, 0])
-    return block.start + row, lowest[row].item()
+    return block.start + row, least[row].item()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_memory, column_or_1d, validate_data
 from torch import Tensor
 
 from gramless.errors import DataError
@@ -54,6 +55,17 @@ def in_engines_type(views: Views) -> Views:
     Few samples stay as they are: they take no time in any type, and answers do not depend on what else is asked.
     """
     return views if get_config()["precision"] == "float64" or len(views) < FEW_SAMPLES else rounded(views)
+
+
+def remembered(memory: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose results are kept in a folder or by joblib's Memory, or in nothing (None)."""
+    try:
+        return check_memory(memory).cache(function)
+    except OSError as error:
+        raise DataError(
+            f"memory={memory!r} cannot be used as a folder: {error}. Give a folder that can be made and written, "
+            "joblib's Memory, or None."
+        ) from error
 
 
 def generator_from(random_state: Any) -> torch.Generator:

@@ -80,7 +80,7 @@ def _libraries() -> ThreadpoolController:
 
 def survive_forks() -> None:
     """From now on, in this process and those forked from it."""
-    os.register_at_fork(before=_let_threads_go, after_in_child=_forget_numbas_threads)
+    os.register_at_fork(before=_let_threads_go, after_in_child=_begin_anew)
 
 
 def _let_threads_go() -> None:
@@ -89,6 +89,15 @@ def _let_threads_go() -> None:
         pause = getattr(library.dynlib, "omp_pause_resource_all", None)  # as of GCC 9
         if pause is not None:
             pause(OMP_PAUSE_SOFT)
+
+
+def _begin_anew() -> None:
+    """In a forked child, whose one thread is the one that forked: no other is inside, or holds the lock."""
+    global _lock
+    _lock = Lock()
+    for thread in {*_inside} - {get_ident()}:
+        del _inside[thread]
+    _forget_numbas_threads()
 
 
 def _forget_numbas_threads() -> None:

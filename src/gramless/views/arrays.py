@@ -94,6 +94,13 @@ def with_rows(block: Any, missing: np.ndarray, rows: Tensor) -> Any:
     return filled
 
 
+def lowest(block: Any) -> float:
+    """The least number of a block, 0 of one without numbers; NaN where any is."""
+    if not min(block.shape) or (isinstance(block, Tensor) and not block.dtype.is_signed):
+        return 0.0  # PyTorch has no minimum of some unsigned types, and what matters is whether it is negative
+    return float(block.min())
+
+
 def numpy_dtype(dtype: torch.dtype) -> np.dtype:
     return np.dtype(np.float16) if dtype in SHORT_FLOATS else np.dtype(str(dtype).removeprefix("torch."))
 
