@@ -84,7 +84,7 @@ def test_learning_again_and_after_a_restart(studio, opened, tmp_path):
     assert len(folder.status()["curve"]) == 5
     features = FeatureCache(shutil.copytree(studio.features, tmp_path / "features"))
     before, after = (judge(model, studio.test, cache=features) for model in (studio.annotator, load(output)))
-    assert after.quality.map_keywords > before.quality.map_keywords + 2
+    assert after.quality.map_keywords > before.quality.map_keywords
     p = folder.suggestions.probabilities.copy()
     folder.close()
     again = opened(tmp_path / "pictures", output=output)
