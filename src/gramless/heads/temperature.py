@@ -55,7 +55,10 @@ class Temperature:
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """(n, n_classes), each row summing to one."""
-        return softmax(self.slope * of_all_classes(scores), axis=1)
+        logits = of_all_classes(scores)
+        below = logits - logits.max(axis=1, keepdims=True)  # before the slope, or the largest could overflow
+        with np.errstate(over="ignore"):
+            return softmax(self.slope * below, axis=1)
 
 
 def of_all_classes(scores: np.ndarray) -> np.ndarray:
