@@ -1,7 +1,6 @@
 """Blocks of rows to where they are computed on and back, on their way while other blocks are worked on.
 
-From host memory to a GPU every byte is moved twice: by processors into page-locked memory, then over the link.
-One processor copies some 5 GB/s, a link carries 50: so several threads fill a block, each some of its rows. Filling
+From host memory to a GPU every byte is moved twice: by processors into page-locked memory, then over the link. Filling
 block k + 1, sending it, computing block k and putting the answers of block k - 1 where they belong go on at once.
 """
 
@@ -16,11 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.support.budget import row_blocks
 from gramless.views import Views
 
-MOST_THREADS = 8  # that fill a block: as many saturate the memory of most machines
-LEAST_BYTES = 1 << 20  # that are worth a thread
 IN_FLIGHT = 2  # blocks of answers on their way at a time
 
 
@@ -35,9 +31,8 @@ def stream_rows(
     if device.type != "cuda" or (X.torch_device is not None and X.torch_device.type == "cuda"):
         yield from ((rows, X[rows]) for rows in blocks)
         return
-    n_threads = max(1, min(MOST_THREADS, torch.get_num_threads() // 2))
-    with ThreadPoolExecutor(n_threads) as fillers, ThreadPoolExecutor(1) as sender:
-        upload = _Upload(X, dtype, device, fillers, n_threads)
+    upload = _Upload(X, dtype, device)
+    with ThreadPoolExecutor(1) as sender:
         coming: Future[tuple[slice, Views, Any]] | None = None
         for rows in blocks:
             before, coming = coming, sender.submit(upload, rows)
@@ -56,10 +51,8 @@ def on_device(X: Views, dtype: torch.dtype, device: torch.device) -> Views:
 class _Upload:
     """Copies blocks of rows to the device, by turns through two sets of page-locked buffers."""
 
-    def __init__(
-        self, X: Views, dtype: torch.dtype, device: torch.device, fillers: ThreadPoolExecutor, n_parts: int
-    ) -> None:
-        self._x, self._dtype, self._device, self._fillers, self._n_parts = X, dtype, device, fillers, n_parts
+    def __init__(self, X: Views, dtype: torch.dtype, device: torch.device) -> None:
+        self._x, self._dtype, self._device = X, dtype, device
         self._stream = torch.cuda.Stream(device)
         self._buffers: list[dict[str, Tensor]] = [{}, {}]
         self._sent = [torch.cuda.Event(), torch.cuda.Event()]
@@ -70,29 +63,16 @@ class _Upload:
         buffers, sent = self._buffers[self._turn], self._sent[self._turn]
         sent.synchronize()  # what was in the buffers before has left them
         block = self._x[rows]
-        staged = {name: self._page_locked(buffers, name, (len(block), width)) for name, width in block.layout.items()}
-        self._fill(staged, block)
+        moved = {}
         with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
-            moved = {name: values.to(self._device, non_blocking=True) for name, values in staged.items()}
+            for name, width in block.layout.items():
+                if name not in buffers or len(buffers[name]) < len(block):
+                    buffers[name] = torch.empty(len(block), width, dtype=self._dtype, pin_memory=True)
+                staged = buffers[name][: len(block)]
+                staged.copy_(block.tensor(name, self._dtype))  # by all of PyTorch's threads
+                moved[name] = staged.to(self._device, non_blocking=True)
             sent.record(self._stream)
         return rows, block.replaced(moved), sent
-
-    def _page_locked(self, buffers: dict[str, Tensor], name: str, shape: tuple[int, int]) -> Tensor:
-        if name not in buffers or len(buffers[name]) < shape[0]:
-            buffers[name] = torch.empty(shape, dtype=self._dtype, pin_memory=True)
-        return buffers[name][: shape[0]]
-
-    def _fill(self, staged: dict[str, Tensor], block: Views) -> None:
-        """NumPy copies, which leaves the interpreter to other threads and starts none of its own, as PyTorch would."""
-
-        def copy(rows: slice) -> None:
-            some = block[rows]
-            for name, values in staged.items():
-                np.copyto(values[rows].numpy(), some.tensor(name, self._dtype).numpy())
-
-        row_bytes = block.shape[1] * self._dtype.itemsize
-        part = max(len(block) * row_bytes // self._n_parts + row_bytes, LEAST_BYTES)
-        deque(self._fillers.map(copy, row_blocks(len(block), row_bytes, part)), maxlen=0)
 
 
 def _arrived(rows: slice, moved: Views, sent: Any) -> tuple[slice, Views]:

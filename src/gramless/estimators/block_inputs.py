@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from torch import Tensor
 
 from gramless.blocks import Block, Blocks, in_blocks, lies_elsewhere
 from gramless.views import Views, side_by_side
@@ -36,10 +37,15 @@ def answered(estimator: BaseEstimator, method: str, blocks: Blocks, example: Vie
 
     example : a sample that the estimator knows, to see what its answers look like
     """
-    answer = np.asarray(getattr(estimator, method)(example))
+    answer = _array(getattr(estimator, method)(example))
     width = answer.shape[1] if answer.ndim == 2 else None
     return blocks.mapped(partial(_answer, estimator, method), width, answer.dtype, method.replace("_", " "))
 
 
 def _answer(estimator: BaseEstimator, method: str, block: Block) -> np.ndarray:
-    return np.asarray(getattr(estimator, method)(block.views))
+    return _array(getattr(estimator, method)(block.views))
+
+
+def _array(answer: Any) -> np.ndarray:
+    """Samples that lie on a GPU have answers that do."""
+    return answer.numpy(force=True) if isinstance(answer, Tensor) else np.asarray(answer)

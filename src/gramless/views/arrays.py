@@ -7,6 +7,7 @@ never changed.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor
 from gramless.errors import DataError
 
 SHORT_FLOATS = (torch.bfloat16, torch.float16)
+THREAD_BYTES = 64 << 20  # of numbers that are worth a thread
 
 
 def as_block(name: str, block: Any) -> Any:
@@ -207,9 +209,13 @@ def _nan_at(block: Any, places: np.ndarray) -> np.ndarray:
 
 
 def _total(values: np.ndarray) -> float:
-    """Infinite or NaN if any value is, or if they are large: one pass that writes nothing."""
+    """Infinite or NaN if any value is, or if they are large: one pass that writes nothing, by threads if it is long."""
+    n_parts = min(torch.get_num_threads(), 1 + values.nbytes // THREAD_BYTES)
     with np.errstate(over="ignore", invalid="ignore"):
-        return values.sum()
+        if n_parts == 1:
+            return values.sum()
+        with ThreadPoolExecutor(n_parts) as pool:
+            return sum(pool.map(np.sum, np.array_split(values, n_parts)))
 
 
 def _not_finite(block: Any) -> np.ndarray:

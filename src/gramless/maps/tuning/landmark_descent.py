@@ -43,11 +43,11 @@ def move_landmarks(
     affordable = max(2, isqrt(moving.room // PAIR_BYTES))
     held_out, samples = X[split.held_out[:affordable]], moving.near(X)
     gram = kernel.tensor(held_out, held_out, torch.float32).to(moving.log_weights[0].device)
-    rows = moving.blocks_of(held_out)
+    judged = moving.blocks_of(held_out)
 
     def error() -> float:
         with torch.no_grad():
-            return held_out_error(moving.features(rows, moving.placed()).float(), gram)
+            return held_out_error(moving.features(judged, moving.placed()).float(), gram)
 
     before = held_out_error(deep_map.transform(held_out).to(gram), gram)
     best, chosen = BestSoFar(before), None
@@ -58,13 +58,12 @@ def move_landmarks(
         try:
             for step in range(n_steps):
                 drawn = torch.randperm(len(split.train), generator=generator)[: min(BATCH, affordable)]
-                batch = samples[split.train[drawn]]
-                values = kernel.tensor(batch, batch, torch.float32).to(gram.device)
-                phi = moving.features(moving.blocks_of(batch), moving.placed())
+                rows = moving.blocks_of(samples[split.train[drawn]])
+                values, phi = moving.between(rows), moving.features(rows, moving.placed())
                 if not phi.requires_grad:  # a constant activation: the kernel does not depend on where landmarks are
                     break
                 optimizer.zero_grad()
-                phi.backward(error_gradient(phi.detach(), values.double()))
+                phi.backward(error_gradient(phi.detach(), values))
                 moving.landmarks.mend_slopes_()
                 optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / n_steps)) / 2
                 optimizer.step()

@@ -8,6 +8,7 @@ itself, which no other sample ever shows, and inverted along with the rest it ma
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,6 +100,11 @@ class MovingMap:
         responses = self._values(rows, placed.blocks).double()
         return torch.linalg.solve_triangular(placed.factor, responses.T, upper=False).T
 
+    @torch.no_grad()
+    def between(self, rows: dict[str, SampleBlock]) -> Tensor:
+        """kappa(x, x') of some samples in float64: (n, n)."""
+        return self._values(rows, rows).double()
+
     def blocks_of(self, X: Views) -> dict[str, SampleBlock]:
         """The rows of samples as kernels look at them, which is kept once it is known."""
         views = self.landmarks.views
@@ -154,7 +160,7 @@ class MovingMap:
         gram = self._values(None, blocks).double()
         return (gram + gram.T) / 2
 
-    def _values(self, rows: dict[str, SampleBlock] | None, columns: dict[str, RootedBlock]) -> Tensor:
+    def _values(self, rows: dict[str, SampleBlock] | None, columns: Mapping[str, SampleBlock]) -> Tensor:
         weights = [logarithm.exp() for logarithm in self.log_weights]
         return differentiable_values(self.kernel.network, rows, columns, weights, self.room)
 
