@@ -100,6 +100,24 @@ def test_fused_equals_reference(seed, n, m, widths, hidden, n_kernels):
     torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-7)
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=sizes,
+    m=sizes,
+    widths=st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    hidden=st.lists(st.integers(1, 21), max_size=2),
+    n_kernels=st.integers(1, 9),
+)
+def test_fused_equals_reference_in_float64(seed, n, m, widths, hidden, n_kernels):
+    rng = np.random.default_rng(seed)
+    inputs, layers = network(rng, widths, hidden, n_kernels)
+    X, Z = (gl.Views({f"v{i}": rng.random((k, width)) / width for i, width in enumerate(widths)}) for k in (n, m))
+    fused = FusedEvaluator(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, torch.float64)
+    exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
+    torch.testing.assert_close(fused.values(X), exact.values(X), rtol=1e-12, atol=1e-30)
+    torch.testing.assert_close(fused.elementary(X), exact.elementary(X), rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:40])
 @pytest.mark.parametrize("data", ["zeros", "equal rows", "one feature rules", "far from the origin", "large", "small"])
 def test_every_kernel_on_hostile_data(rng, kernel, data):
@@ -183,18 +201,18 @@ def test_every_distance_of_a_view_has_its_own_plane_and_copies_share_one(rng):
     layers = (Layer([[0.3] * 5], make_activation("exp")),)
     X = views(rng, 6, (5,))
     fused, exact = both(inputs, layers, X, Z)
-    assert fused._planes(X)[1].shape == (4, 6, 8)
+    assert len(fused._prepare(X)[1]) == 4
     torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-6)
 
 
-def test_float64_and_functions_of_the_user_run_by_the_reference(rng):
+def test_functions_of_the_user_run_by_the_reference(rng):
     Z = views(rng, 5, (3,))
     inputs = (ViewKernel("v0", Linear()),)
     own = (Layer([[1.0]], make_activation(lambda t: t.clamp_min(0.0))),)
     known = (Layer([[1.0]], make_activation("exp")),)
     assert isinstance(make_evaluator(Network(inputs, own), Z, torch.float32, CPU), ReferenceEvaluator)
-    assert isinstance(make_evaluator(Network(inputs, known), Z, torch.float64, CPU), ReferenceEvaluator)
-    assert isinstance(make_evaluator(Network(inputs, known), Z, torch.float32, CPU), FusedEvaluator)
+    for dtype in (torch.float32, torch.float64):
+        assert isinstance(make_evaluator(Network(inputs, known), Z, dtype, CPU), FusedEvaluator)
 
 
 def test_negative_values_are_refused_with_the_name_of_their_view(rng):

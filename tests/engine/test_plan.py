@@ -77,9 +77,8 @@ def test_explain_says_what_it_will_take(rng):
     assert "fused (Numba, float32)" in said
     assert re.search(r"layer of 6 x 5, tanh +60 operations per pair", said)
     assert re.search(r"billion operations; [\d.]+ [KM]iB of memory at most, beside [\d.]+ MiB for the result", said)
-    assert "plain PyTorch" in str(
-        gl.DeepMapNetwork(kernel, 20, random_state=0).fit(random_views(rng, 60, (5, 4))).explain(9)
-    )
+    in_doubles = gl.DeepMapNetwork(kernel, 20, random_state=0).fit(random_views(rng, 60, (5, 4)))
+    assert "fused (Numba, float64)" in str(in_doubles.explain(9))
     with pytest.raises(ValueError, match="cannot be -5 x 20 pairs"):
         dmn.explain(-5)
 

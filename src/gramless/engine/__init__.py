@@ -4,7 +4,7 @@ from gramless.engine.device import choose_device, choose_precision
 from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
-from gramless.engine.matrix import EvaluatorFor, kernel_matrix, response_blocks
+from gramless.engine.matrix import EvaluatorFor, kernel_matrix, projected_blocks
 from gramless.engine.overflow import Overflow, finite
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
@@ -36,5 +36,5 @@ __all__ = [
     "network_values",
     "on_device",
     "on_view",
-    "response_blocks",
+    "projected_blocks",
 ]

@@ -23,12 +23,13 @@ FUNCTIONS: dict[type[Activation], Function] = {
 
 
 def find_backend(layers: Sequence[Layer], dtype: torch.dtype, device: torch.device) -> ModuleType | None:
-    """The fused evaluators: float32, and activations that they know. A function of the user's own is not among them."""
-    if dtype != torch.float32 or any(type(layer.activation) not in FUNCTIONS for layer in layers):
+    """The fused evaluators: activations that they know, and on a GPU float32 only. A function of the user's own is not
+    among them."""
+    if any(type(layer.activation) not in FUNCTIONS for layer in layers):
         return None
     if device.type == "cpu":
         return cpu
-    if device.type == "cuda" and find_spec("triton") is not None:
+    if device.type == "cuda" and dtype == torch.float32 and find_spec("triton") is not None:
         from gramless.engine import cuda  # Triton is there only where CUDA is
 
         return cuda
@@ -44,11 +45,11 @@ def plain_layers(layers: Sequence[DenseLayer]) -> list[Layer]:
     ]
 
 
-def dense_layers(layers: Sequence[Layer], device: torch.device) -> list[DenseLayer]:
+def dense_layers(layers: Sequence[Layer], device: torch.device, dtype: torch.dtype = torch.float32) -> list[DenseLayer]:
     """Layers as the fused evaluators take them."""
     return [
         DenseLayer(
-            layer.weights.to(device=device, dtype=torch.float32).contiguous(),
+            layer.weights.to(device=device, dtype=dtype).contiguous(),
             FUNCTIONS[type(layer.activation)],
             layer.activation.coefficients if isinstance(layer.activation, Power) else (),
         )

@@ -10,22 +10,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gramless.engine import cpu
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.engine.forms import Form, Plane, fine_enough, forms_of, share_planes
+from gramless.engine.forms import Form, Plane, fine_enough, forms_of, numbers_of, plain_numbers, share_planes
 from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
-from gramless.engine.samples import SampleBlock, sample_block
-from gramless.engine.statistics import StatisticColumns, prepare_columns
+from gramless.engine.samples import SampleBlock, block_of, sample_block
+from gramless.engine.statistics import HostColumns, StatisticColumns, prepare_columns
 from gramless.errors import DataError
+from gramless.kernels import Domain, Kernel
 from gramless.network import Network, ViewKernel, forward
 from gramless.views import Views
+from gramless.views.arrays import numpy_dtype
 
 
 class Evaluator(Protocol):
     """Kernel values between a block of samples and the fixed ones, on the device that it was made for."""
 
     def values(self, X: Views) -> Tensor: ...  # (n, m)
+
+    def projected(self, X: Views, matrix: Tensor) -> Tensor: ...  # (n, n_components), values times a matrix
 
     def elementary(self, X: Views) -> Tensor: ...  # (n_kernels, n, m)
 
@@ -36,7 +41,8 @@ def make_evaluator(
     """The fused evaluator where there is one, or the reference."""
     if find_backend(network.layers, dtype, device) is None:
         return ReferenceEvaluator(network, Z, dtype, device)
-    return FusedEvaluator(network, Z, device, precision)
+    kind = FusedEvaluator if device.type == "cpu" else FusedOnGpu
+    return kind(network, Z, device, precision, dtype)
 
 
 class ReferenceEvaluator:
@@ -49,6 +55,9 @@ class ReferenceEvaluator:
 
     def values(self, X: Views) -> Tensor:
         return forward(self._network.layers, self.elementary(X)).mul_(self._network.scale)
+
+    def projected(self, X: Views, matrix: Tensor) -> Tensor:
+        return self.values(X) @ matrix
 
     def elementary(self, X: Views) -> Tensor:
         rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
@@ -63,82 +72,45 @@ class ReferenceEvaluator:
 class Program:
     """Which planes there are, how kernels follow from them, and the columns' part in it."""
 
+    forms: list[Form]
     planes: list[Plane]
     elementary: Elementary
     columns: Sides
 
 
-class FusedEvaluator:
-    """Pair statistics view by view, then kernels, layers and activations in one pass over them.
+class _Fused:
+    """What the fused evaluators share: columns, checks, and programs for samples of all kinds."""
 
-    Per pair: the statistics' multiply-adds or minima, n_planes values written and read, and n_kernels n_units
-    multiply-adds; nothing of size n_kernels n m or n_units n m is in memory.
-    """
-
-    def __init__(self, network: Network, Z: Views, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self,
+        network: Network,
+        Z: Views,
+        device: torch.device,
+        precision: Precision,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         self._inputs, self._scale, self._device, self._precision = network.inputs, network.scale, device, precision
-        self._backend: Any = find_backend(network.layers, torch.float32, device)
-        self._layers = dense_layers(network.layers, device)
-        self._product_options = {"precision": precision.value} if device.type == "cuda" else {}
+        self._dtype, self._layers = dtype, dense_layers(network.layers, device, dtype)
         self._n_columns = len(Z)
         self._columns: dict[str, SampleBlock] = {}
+        self._limits: dict[str, Limits] = {}
         for view in network.views:
-            z = Z.tensor(view, torch.float32, device)
+            z = Z.tensor(view, dtype, device)
             self._columns[view] = sample_block(z, z.mean(0))
-        self._check({view: block.extremes.tolist() for view, block in self._columns.items()}, self._columns)
-        self._entries = [(entry, forms_of(entry.kernel)) for entry in network.inputs]
+            self._limits[view] = Limits.of([entry for entry in self._inputs if entry.view == view], z)
+            self._limits[view].check(*self._columns[view].extremes.tolist())
+        self._forms = [forms_of(entry.kernel) for entry in network.inputs]
         self._programs: dict[tuple[PairStatistic, ...], Program] = {}
-        self._prepared: dict[Plane, StatisticColumns] = {}
+        self._prepared: dict[Plane, Any] = {}
 
-    def values(self, X: Views) -> Tensor:
-        program, planes, rows = self._planes(X)
-        output = torch.empty(planes.shape[1:], device=self._device)
-        block = (planes, program.elementary, rows, program.columns)
-        self._backend.evaluate(*block, self._layers, self._scale, output, **self._product_options)
-        return output
-
-    def elementary(self, X: Views) -> Tensor:
-        program, planes, rows = self._planes(X)
-        output = torch.empty(len(self._inputs), *planes.shape[1:], device=self._device)
-        self._backend.elementary_values(planes, program.elementary, rows, program.columns, output)
-        return output
-
-    def _planes(self, X: Views) -> tuple[Program, Tensor, Sides]:
-        """The statistics of all pairs, (n_planes, n, m), and the rows' numbers."""
-        blocks = {
-            view: sample_block(X.tensor(view, torch.float32, self._device), columns.centre)
-            for view, columns in self._columns.items()
-        }
-        forms = self._exact_forms(blocks)
-        program = self._program(forms)
-        planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
-        for plane, (view, statistic) in zip(planes, program.planes, strict=True):
-            if statistic.kernel is not None:
-                entry = ViewKernel(view, statistic.kernel)
-                plane.copy_(on_view(entry, statistic.kernel.pairwise, blocks[view].x, self._columns[view].x))
-            else:
-                self._prepare((view, statistic)).fill(plane, blocks[view])
-        return program, planes, self._sides(forms, blocks)
-
-    def _exact_forms(self, blocks: dict[str, SampleBlock]) -> list[Form]:
-        """The cheapest forms that are exact on these rows, which are checked; a GPU is waited for once."""
-        pairs = [(forms, blocks[entry.view], self._columns[entry.view]) for entry, forms in self._entries]
-        fine = [forms[0].is_fine(rows, columns) for forms, rows, columns in pairs]
-        asked = [verdict for verdict in fine if isinstance(verdict, Tensor)]
-        told = torch.cat([block.extremes for block in blocks.values()] + [verdict[None] for verdict in asked]).tolist()
-        self._check({view: told[2 * i : 2 * i + 2] for i, view in enumerate(blocks)}, blocks)
-        verdicts = iter(told[2 * len(blocks) :])
-        settled = [bool(next(verdicts)) if isinstance(verdict, Tensor) else verdict for verdict in fine]
-        return [
-            forms[0] if good else fine_enough(forms[1:], rows, columns)
-            for good, (forms, rows, columns) in zip(settled, pairs, strict=True)
-        ]
-
-    def _prepare(self, plane: Plane) -> StatisticColumns:
-        if plane not in self._prepared:
-            view, statistic = plane
-            self._prepared[plane] = prepare_columns(statistic, self._columns[view], self._backend, self._precision)
-        return self._prepared[plane]
+    def _exact_program(self, blocks: dict[str, SampleBlock]) -> Program:
+        """In the cheapest forms that are exact on these samples."""
+        return self._program(
+            [
+                fine_enough(forms, blocks[entry.view], self._columns[entry.view])
+                for entry, forms in zip(self._inputs, self._forms, strict=True)
+            ]
+        )
 
     def _program(self, forms: list[Form]) -> Program:
         """The program of these forms, which their statistics tell apart."""
@@ -149,20 +121,182 @@ class FusedEvaluator:
         elementary = Elementary(
             np.array([form.formula.operation for form in forms], dtype=np.int32),
             np.array(plane_of, dtype=np.int32),
-            np.array([form.formula.exponent for form in forms], dtype=np.float32),
-            np.array([form.slope for form in forms], dtype=np.float32),
+            np.array([form.formula.exponent for form in forms], dtype=numpy_dtype(self._dtype)),
+            np.array([form.slope for form in forms], dtype=numpy_dtype(self._dtype)),
         )
-        made = self._programs[statistics] = Program(planes, elementary, self._sides(forms, self._columns))
+        columns = Sides(*numbers_of(self._inputs, forms, self._columns))
+        made = self._programs[statistics] = Program(forms, planes, elementary, columns)
         return made
 
-    def _sides(self, forms: list[Form], blocks: dict[str, SampleBlock]) -> Sides:
-        numbers = [form.numbers(blocks[entry.view]) for form, entry in zip(forms, self._inputs, strict=True)]
-        return Sides(*(torch.stack(part) for part in zip(*numbers, strict=True)))
+    def _given(self, view: str, kernel: Kernel, x: Tensor) -> Tensor:
+        """Values (n, m) of a kernel by its own function."""
+        return on_view(ViewKernel(view, kernel), kernel.pairwise, x, self._columns[view].x)
 
-    def _check(self, extremes: dict[str, list[float]], blocks: dict[str, SampleBlock]) -> None:
-        ranges = {view: (*extremes[view], block.x.shape[1], block.x.dtype) for view, block in blocks.items()}
-        for entry in self._inputs:
-            on_view(entry, entry.kernel.check_range, *ranges[entry.view])
+
+class FusedEvaluator(_Fused):
+    """Pair statistics, kernels, layers, activations and the projection in one pass: on the CPU.
+
+    Per pair: the statistics' multiply-adds or minima, and n_kernels n_units multiply-adds; nothing of size
+    n_planes n m, n_kernels n m or n_units n m is in memory.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        Z: Views,
+        device: torch.device,
+        precision: Precision,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__(network, Z, device, precision, dtype)
+        self._packed_layers = cpu.pack_layers(self._layers, len(self._inputs), numpy_dtype(dtype))
+        self._packed: dict[Program, cpu.Kernels] = {}
+        self._cheapest = self._program([forms[0] for forms in self._forms])
+        shifts = self._cheapest.columns.shift
+        self._own = plain_numbers(self._inputs, self._cheapest.forms, self._columns, shifts)
+
+    def values(self, X: Views) -> Tensor:
+        return self._evaluated(X, None, self._n_columns)
+
+    def projected(self, X: Views, matrix: Tensor) -> Tensor:
+        return self._evaluated(X, matrix.T.contiguous(), matrix.shape[1])
+
+    def _evaluated(self, X: Views, transposed: Tensor | None, width: int) -> Tensor:
+        kernels, sums, rows = self._prepare(X)
+        output = torch.empty(len(X), width, dtype=self._dtype)
+        cpu.evaluate(sums, kernels, rows, self._packed_layers, self._scale, output, transposed)
+        return output
+
+    def elementary(self, X: Views) -> Tensor:
+        kernels, sums, rows = self._prepare(X)
+        output = torch.empty(len(self._inputs), len(X), self._n_columns, dtype=self._dtype)
+        cpu.elementary_values(sums, kernels, rows, output)
+        return output
+
+    def _prepare(self, X: Views) -> tuple[cpu.Kernels, list[cpu.PairSums], np.ndarray]:
+        """The program that is exact on these samples, after they are checked; what to sum up; the rows' numbers.
+
+        One look at the samples is enough where their kernels are plain and the cheapest forms exact.
+        """
+        rows = {view: X.tensor(view, self._dtype, self._device).contiguous() for view in self._columns}
+        look = cpu.look(list(rows.values()), self._own or cpu.no_kernels(numpy_dtype(self._dtype)))
+        if len(X):
+            lows, highs = look.moments[:, 2].min(1).tolist(), look.moments[:, 3].max(1).tolist()
+            for limits, low, high in zip(self._limits.values(), lows, highs, strict=True):
+                limits.check(low, high)
+        program, numbers, blocks = self._cheapest, look.numbers, None
+        if self._own is None or not look.exact:
+            blocks = {
+                view: block_of(x, moments, self._columns[view].centre)
+                for (view, x), moments in zip(rows.items(), look.moments, strict=True)
+            }
+            program = self._exact_program(blocks)
+            numbers = numbers_of(self._inputs, program.forms, blocks).numpy()
+        sums = []
+        for plane in program.planes:
+            view, statistic = plane
+            if statistic.kernel is not None:
+                sums.append(cpu.PairSums(cpu.Term.GIVEN, self._given(view, statistic.kernel, rows[view]).contiguous()))
+            else:
+                x = rows[view] if blocks is None else blocks[view].operand(statistic)
+                sums.append(self._host_columns(plane).sums(x))
+        if program not in self._packed:
+            self._packed[program] = cpu.pack_kernels(program.elementary, program.columns, numpy_dtype(self._dtype))
+        return self._packed[program], sums, numbers
+
+    def _host_columns(self, plane: Plane) -> HostColumns:
+        if plane not in self._prepared:
+            self._prepared[plane] = HostColumns(self._columns[plane[0]], plane[1], self._precision)
+        return self._prepared[plane]
+
+
+class FusedOnGpu(_Fused):
+    """Pair statistics view by view, then kernels, layers and activations in one pass over them.
+
+    Per pair: as above, and n_planes values written and read.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        Z: Views,
+        device: torch.device,
+        precision: Precision,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__(network, Z, device, precision, dtype)
+        self._backend: Any = find_backend(network.layers, dtype, device)
+
+    def values(self, X: Views) -> Tensor:
+        program, planes, rows = self._planes(X)
+        output = torch.empty(planes.shape[1:], device=self._device)
+        block = (planes, program.elementary, rows, program.columns)
+        self._backend.evaluate(*block, self._layers, self._scale, output, precision=self._precision.value)
+        return output
+
+    def projected(self, X: Views, matrix: Tensor) -> Tensor:
+        return self.values(X) @ matrix
+
+    def elementary(self, X: Views) -> Tensor:
+        program, planes, rows = self._planes(X)
+        output = torch.empty(len(self._inputs), *planes.shape[1:], device=self._device)
+        self._backend.elementary_values(planes, program.elementary, rows, program.columns, output)
+        return output
+
+    def _planes(self, X: Views) -> tuple[Program, Tensor, Sides]:
+        """The statistics of all pairs, (n_planes, n, m), and the rows' numbers."""
+        blocks = {
+            view: sample_block(X.tensor(view, self._dtype, self._device), columns.centre)
+            for view, columns in self._columns.items()
+        }
+        program = self._checked_program(blocks)
+        planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
+        for plane, (view, statistic) in zip(planes, program.planes, strict=True):
+            if statistic.kernel is not None:
+                plane.copy_(self._given(view, statistic.kernel, blocks[view].x))
+            else:
+                self._prepare((view, statistic)).fill(plane, blocks[view])
+        return program, planes, Sides(*numbers_of(self._inputs, program.forms, blocks))
+
+    def _checked_program(self, blocks: dict[str, SampleBlock]) -> Program:
+        """The exact program of samples within the kernels' limits; the device is waited for once, not per kernel."""
+        pairs = [(blocks[entry.view], self._columns[entry.view]) for entry in self._inputs]
+        fine = [forms[0].is_fine(*pair) for forms, pair in zip(self._forms, pairs, strict=True)]
+        asked = [verdict[None] for verdict in fine if isinstance(verdict, Tensor)]
+        told = torch.cat([block.extremes for block in blocks.values()] + asked).tolist()
+        for number, view in enumerate(blocks):
+            self._limits[view].check(*told[2 * number : 2 * number + 2])
+        verdicts = iter(told[2 * len(blocks) :])
+        settled = [next(verdicts) if isinstance(verdict, Tensor) else verdict for verdict in fine]
+        return self._program([forms[0] for forms in self._forms]) if all(settled) else self._exact_program(blocks)
+
+    def _prepare(self, plane: Plane) -> StatisticColumns:
+        if plane not in self._prepared:
+            view, statistic = plane
+            self._prepared[plane] = prepare_columns(statistic, self._columns[view], self._backend, self._precision)
+        return self._prepared[plane]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the kernels of a view allow its values to be; looked up one by one only where some are not."""
+
+    entries: list[ViewKernel]
+    low: float
+    size: float
+    width: int
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, entries: list[ViewKernel], z: Tensor) -> Limits:
+        signed = all(entry.kernel.domain is Domain.REAL for entry in entries)
+        size = min(entry.kernel.largest(z.shape[1], z.dtype) for entry in entries)
+        return cls(entries, -np.inf if signed else 0.0, size, z.shape[1], z.dtype)
+
+    def check(self, low: float, high: float) -> None:
+        if low < self.low or not max(-low, high) <= self.size:
+            for entry in self.entries:
+                on_view(entry, entry.kernel.check_range, low, high, self.width, self.dtype)
 
 
 def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *arguments: Any) -> Any:

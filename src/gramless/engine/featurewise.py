@@ -46,7 +46,7 @@ class FeaturewiseSum(torch.autograd.Function):
         x, z = x.detach().contiguous(), z.detach().contiguous()
         ctx.save_for_backward(x, z)
         ctx.statistic = statistic
-        backend = find_backend((), x.dtype, x.device)
+        backend = _backend(x)
         out = x.new_empty(len(x), len(z))
         if backend is None:
             for rows, sums in zip(x.split(_rows(z)), out.split(_rows(z)), strict=True):
@@ -59,7 +59,7 @@ class FeaturewiseSum(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, cotangent: Tensor) -> tuple[None, Tensor, None]:
         x, z = ctx.saved_tensors
-        backend = find_backend((), x.dtype, x.device)
+        backend = _backend(x)
         if backend is not None:
             out = torch.empty_like(z)
             getattr(backend, FEATUREWISE[ctx.statistic].slopes)(x, z, cotangent.contiguous(), out)
@@ -70,6 +70,10 @@ class FeaturewiseSum(torch.autograd.Function):
                 sums = _plain_sums(ctx.statistic, rows, z)
             out += torch.autograd.grad(sums, z, factors)[0]
         return None, out, None
+
+
+def _backend(x: Tensor) -> Any:
+    return find_backend((), x.dtype, x.device) if x.dtype == torch.float32 else None
 
 
 def _plain_sums(statistic: Statistic, x: Tensor, z: Tensor) -> Tensor:

@@ -6,24 +6,32 @@ whose slope is no number of float32, is evaluated by its own `pairwise`: right, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from gramless.engine.cpu import Own
 from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.samples import SampleBlock
 from gramless.kernels import Formula, Kernel, Statistic
 from gramless.network import ViewKernel
 
-EXPONENT_ROUNDING = 2e-5  # at most, of a value whose squared distance is a difference of large numbers
+# At most, of a value whose squared distance is a difference of large numbers; times the type's own, 2e-5 in float32
+EXPONENT_ROUNDING = 168.0
 
 Numbers = tuple[Tensor, Tensor, Tensor]
 """shift, gain and factor of every sample of a block: (n,) each."""
 
 Plane = tuple[str, PairStatistic]
 """A view, and what is computed of its pairs."""
+
+
+def exponent_rounding(dtype: torch.dtype) -> float:
+    return EXPONENT_ROUNDING * torch.finfo(dtype).eps
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,8 @@ class Form:
         if not self.of_products:
             return True
         largest = self.shift(rows).abs().max() + self.shift(columns).abs().max()
-        return 2 * torch.finfo(torch.float32).eps * largest * self.formula.steepness <= EXPONENT_ROUNDING
+        eps = torch.finfo(rows.x.dtype).eps
+        return 2 * eps * largest * self.formula.steepness <= exponent_rounding(rows.x.dtype)
 
 
 def forms_of(kernel: Kernel) -> list[Form]:
@@ -84,6 +93,39 @@ def fine_enough(forms: Sequence[Form], rows: SampleBlock, columns: SampleBlock) 
     than the kernel's scale.
     """
     return next(form for form in forms if form.is_fine(rows, columns))
+
+
+def numbers_of(inputs: Sequence[ViewKernel], forms: Sequence[Form], blocks: Mapping[str, SampleBlock]) -> Tensor:
+    """Shifts, gains and factors of all kernels: (3, n_kernels, n)."""
+    numbers = [torch.stack(form.numbers(blocks[entry.view])) for entry, form in zip(inputs, forms, strict=True)]
+    return torch.stack(numbers, 1)
+
+
+def plain_numbers(
+    inputs: Sequence[ViewKernel], forms: Sequence[Form], columns: Mapping[str, SampleBlock], shifts: Tensor
+) -> Own | None:
+    """The same for compiled code, where all that kernels ask for is in the moments of rows; None where it is not.
+
+    shifts : of the columns, (n_kernels, m)
+    """
+    views, kinds = list(columns), {Statistic.MINIMUM: 0, Statistic.INNER_PRODUCT: 1}
+    source, numbers = [], []
+    for entry, form, shift in zip(inputs, forms, shifts.abs().amax(1).tolist(), strict=True):
+        formula, statistic = form.formula, form.statistic
+        asks = form.of_products or formula.asks_for_own
+        if (
+            statistic.features is not None
+            or formula.size
+            or formula.unit
+            or (asks and statistic.statistic not in kinds)
+        ):
+            return None
+        source.append((views.index(entry.view), kinds.get(statistic.statistic, 0)))
+        a, b = (formula.slope, 0.0) if form.of_products else (0.0, formula.offset / 2)
+        largest = EXPONENT_ROUNDING / 2 / formula.steepness - shift if form.of_products else inf
+        numbers.append((a, b, formula.cosine, formula.slope, formula.offset, largest))
+    a, b, cosine, slope, offset, largest = np.array(numbers, float).T.astype(shifts.numpy().dtype)
+    return Own(np.array(source, np.int64), a, b, cosine > 0, slope, offset, largest)
 
 
 def share_planes(inputs: Sequence[ViewKernel], forms: Sequence[Form]) -> tuple[list[Plane], list[int]]:

@@ -1,4 +1,4 @@
-"""Kernel matrices and responses to landmarks, block by block, as a plan says."""
+"""Kernel matrices and projected responses to landmarks, block by block, as a plan says."""
 
 from __future__ import annotations
 
@@ -56,16 +56,22 @@ def kernel_matrix(
     return output
 
 
-def response_blocks(
-    plan: Plan, X: Views, Z: Views, evaluator_for: EvaluatorFor, dtype: torch.dtype, device: torch.device
+def projected_blocks(
+    plan: Plan,
+    X: Views,
+    Z: Views,
+    evaluator_for: EvaluatorFor,
+    matrix: Tensor,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> Iterator[tuple[slice, Tensor]]:
-    """(rows, kappa(X[rows], Z)) block by block, on the device."""
+    """(rows, kappa(X[rows], Z) matrix) block by block, on the device."""
     tiles = ColumnTiles(plan, Z, evaluator_for)
     for rows, block in stream_rows(X, plan.row_blocks(), dtype, device):
         if len(tiles.slices) == 1:
-            yield rows, tiles[0].values(block)
+            yield rows, tiles[0].projected(block, matrix)
             continue
         responses = torch.empty(len(block), plan.n_columns, dtype=dtype, device=device)
         for tile, columns in enumerate(tiles.slices):
             responses[:, columns] = tiles[tile].values(block)
-        yield rows, responses
+        yield rows, responses @ matrix

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import torch
 from torch import Tensor
 
 from gramless.errors import DataError
 
 
+def finite(values: Tensor) -> Tensor:
+    """The same values, after one pass over them; NaN and infinity are refused."""
+    if values.numel():
+        _refuse(torch.stack(values.aminmax()))  # NaN if any value is
+    return values
+
+
 class Overflow:
-    """Watches values that come block by block, on any device, and waits for none of them before the end."""
+    """The same for values that come block by block, on any device: none of them is waited for before the end."""
 
     def __init__(self) -> None:
         self._extremes: list[Tensor] = []
 
     def watch(self, values: Tensor) -> None:
-        if values.numel():
-            self._extremes.append(torch.stack(values.aminmax()))  # NaN if any value is
+        self._extremes += values.aminmax()
 
     def refuse(self) -> None:
-        """NaN and infinity, if there were any."""
-        if self._extremes and not torch.stack(self._extremes).isfinite().all():
-            raise DataError(
-                "the network overflows on these samples: its values reach infinity or NaN in "
-                f"{self._extremes[0].dtype}. Use kernels normalised to a unit diagonal (normalize=True), smaller gains "
-                "or weights, an activation that grows more slowly, or features of smaller values; an activation of "
-                "your own must return numbers."
-            )
+        _refuse(torch.stack(self._extremes))
 
 
-def finite(values: Tensor) -> Tensor:
-    """The same values, after one pass over them; NaN and infinity are refused."""
-    overflow = Overflow()
-    overflow.watch(values)
-    overflow.refuse()
-    return values
+def _refuse(extremes: Tensor) -> None:
+    if not all(isfinite(value) for value in extremes.tolist()):
+        raise DataError(
+            f"the network overflows on these samples: its values reach infinity or NaN in {extremes.dtype}. Use "
+            "kernels normalised to a unit diagonal (normalize=True), smaller gains or weights, an activation that "
+            "grows more slowly, or features of smaller values; an activation of your own must return numbers."
+        )

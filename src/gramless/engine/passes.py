@@ -21,7 +21,9 @@ def network_values(layers: Sequence[Layer], values: Tensor) -> Tensor:
     if backend is None:
         return forward(layers, values)
     output = torch.empty(values.shape[1:], dtype=values.dtype, device=values.device)
-    backend.forward(values.flatten(1).contiguous(), dense_layers(layers, values.device), 1.0, output.view(-1))
+    backend.forward(
+        values.flatten(1).contiguous(), dense_layers(layers, values.device, values.dtype), 1.0, output.view(-1)
+    )
     return output
 
 
@@ -31,4 +33,7 @@ def network_gradients(layers: Sequence[Layer], values: Tensor, slopes: Tensor) -
     backend = find_backend(layers, values.dtype, values.device)
     if backend is None:
         return gradients(layers, values, slopes)
-    return [torch.as_tensor(found) for found in backend.backward(values, slopes, dense_layers(layers, values.device))]
+    return [
+        torch.as_tensor(found)
+        for found in backend.backward(values, slopes, dense_layers(layers, values.device, values.dtype))
+    ]

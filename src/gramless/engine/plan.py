@@ -122,7 +122,8 @@ def make_plan(
         planes, plane_of = share_planes(inputs, forms)
         coded = precision is Precision.CODES and any(plane.statistic is Statistic.MINIMUM for _, plane in planes)
         n_planes = len(planes) + 1 + coded
-        evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {precision.value})"
+        how = precision.value if dtype == torch.float32 else "float64"
+        evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {how})"
         steps = _fused_steps(inputs, planes, plane_of, layout)
     steps += tuple(
         Step(f"layer of {layer.n_units} x {layer.n_inputs}, {layer.activation.name}", 2.0 * layer.weights.numel())

@@ -38,8 +38,8 @@ class Elementary:
 
     operation: np.ndarray  # (n_kernels,) int32, an Operation of kernels
     plane: np.ndarray  # (n_kernels,) int32, which statistic
-    exponent: np.ndarray  # (n_kernels,) float32
-    slope: np.ndarray  # (n_kernels,) float32
+    exponent: np.ndarray  # (n_kernels,)
+    slope: np.ndarray  # (n_kernels,)
 
     def __len__(self) -> int:
         return len(self.operation)
@@ -47,7 +47,7 @@ class Elementary:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The samples' own numbers, (n_kernels, n) float32 each: of the rows or of the columns of a block."""
+    """The samples' own numbers, (n_kernels, n) each: of the rows or of the columns of a block."""
 
     shift: Tensor
     gain: Tensor
@@ -56,7 +56,7 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class DenseLayer:
-    """g(W k) in float32: W (n_units, n_inputs)."""
+    """g(W k): W (n_units, n_inputs)."""
 
     weights: Tensor
     function: Function

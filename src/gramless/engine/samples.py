@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,7 +18,7 @@ ROWS_AT_ONCE = 1_024  # in float64
 
 @dataclass(frozen=True, eq=False)
 class SampleBlock:
-    """Float32 rows x (n, d) of one view with their sums, (n,) each; with respect to a centre c only where asked."""
+    """Rows x (n, d) of one view with their sums, (n,) each; with respect to a centre c only where asked."""
 
     x: Tensor
     sums: Tensor
@@ -97,7 +98,12 @@ class RootedBlock(SampleBlock):
 def sample_block(x: Tensor, centre: Tensor) -> SampleBlock:
     """One pass over the data on a CPU, a few kernels on a GPU."""
     x = x.contiguous()
-    if x.is_cuda:
-        return SampleBlock(x, x.sum(1), x.square().sum(1), torch.stack(x.aminmax()), centre)
-    sums, squares, minima, maxima = (torch.from_numpy(part) for part in moments(x))
-    return SampleBlock(x, sums, squares, torch.stack([minima.min(), maxima.max()]), centre)
+    if not x.is_cuda:
+        return block_of(x, moments([x])[0], centre)
+    return SampleBlock(x, x.sum(1), x.square().sum(1), torch.stack(x.aminmax()), centre)
+
+
+def block_of(x: Tensor, moments: np.ndarray, centre: Tensor) -> SampleBlock:
+    """Rows whose moments (4, n) are known."""
+    sums, squares, low, high = torch.from_numpy(moments)
+    return SampleBlock(x, sums, squares, torch.stack([low.min(), high.max()]), centre)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from gramless.engine import cpu
 from gramless.engine.featurewise import FEATUREWISE
 from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.precision import Precision, products_on_gpu
@@ -33,7 +33,7 @@ class InnerProducts:
         if self._precision is Precision.BF16:
             plane.copy_(x @ self._transposed)
             return
-        with products_on_gpu(self._precision) if x.is_cuda else nullcontext():
+        with products_on_gpu(self._precision):
             torch.mm(x, self._transposed, out=plane)
 
     def _operand(self, block: SampleBlock) -> Tensor:
@@ -51,29 +51,40 @@ class FeaturewiseColumns:
         self._compute(rows.x, self._z, plane)
 
 
-class CodedMinima:
-    """Sums of minima on 8-bit codes: step times the sum of min(k, k'), k = round(x / step) in 0 ... 255.
+class HostColumns:
+    """Columns as the evaluator on the CPU takes them, which sums up all statistics itself, in one pass.
 
-    The step is the largest value of the columns over 255. A larger value in a row is cut there, which changes no
-    minimum. Each minimum is off by half a step at most, and rounding up and down evens out over features.
+    Sums of minima may be of 8-bit codes: step times the sum of min(k, k'), k = round(x / step) in 0 ... 255. The step
+    is the largest value of the columns over 255. A larger value in a row is cut there, which changes no minimum. Each
+    minimum is off by half a step at most, and rounding up and down evens out over features.
     """
 
-    def __init__(self, columns: SampleBlock, backend: Any) -> None:
-        self._backend = backend
-        self._step = max(float(columns.x.max()) / CODE_LEVELS, torch.finfo(torch.float32).tiny)
-        self._codes = backend.encode(columns.x, self._step)
+    def __init__(self, columns: SampleBlock, statistic: PairStatistic, precision: Precision) -> None:
+        self._term, self._step = TERMS[statistic.statistic], 0.0
+        self._z = columns.operand(statistic).contiguous()
+        coded = precision is Precision.CODES and columns.x.dtype == torch.float32
+        if statistic.statistic is Statistic.MINIMUM and coded:
+            self._step = max(float(columns.x.max()) / CODE_LEVELS, torch.finfo(torch.float32).tiny)
+            self._z = torch.from_numpy(cpu.encode(columns.x, self._step))
+            self._term = cpu.Term.MINIMUM_OF_CODES
 
-    def fill(self, plane: Tensor, rows: SampleBlock) -> None:
-        sums = torch.empty(plane.shape, dtype=torch.int32)
-        self._backend.minimum_sums_of_codes(self._backend.encode(rows.x, self._step), self._codes, sums)
-        torch.mul(sums, self._step, out=plane)
+    def sums(self, x: Tensor) -> cpu.PairSums:
+        """x : the rows, or what the statistic turns them into"""
+        return cpu.PairSums(self._term, x, self._z, self._step)
+
+
+TERMS = {
+    Statistic.INNER_PRODUCT: cpu.Term.PRODUCT,
+    Statistic.MINIMUM: cpu.Term.MINIMUM,
+    Statistic.CITY_BLOCK: cpu.Term.CITY_BLOCK,
+    Statistic.CHI_SQUARE: cpu.Term.CHI_SQUARE,
+}
 
 
 def prepare_columns(
     statistic: PairStatistic, columns: SampleBlock, backend: Any, precision: Precision
 ) -> StatisticColumns:
+    """On a GPU."""
     if statistic.statistic is Statistic.INNER_PRODUCT:
         return InnerProducts(columns, statistic, precision)
-    if statistic.statistic is Statistic.MINIMUM and precision is Precision.CODES:
-        return CodedMinima(columns, backend)
     return FeaturewiseColumns(getattr(backend, FEATUREWISE[statistic.statistic].sums), columns)

@@ -44,7 +44,7 @@ def remember_layout(estimator: BaseEstimator, views: Views) -> Views:
 
 def views_to_use(estimator: BaseEstimator, X: Any) -> Views:
     """New data as the views that the estimator was fitted on; what is missing is completed from samples it knows."""
-    columns = estimator.views or side_by_side(estimator.layout_)
+    columns = None if is_multiview(X) else estimator.views or side_by_side(estimator.layout_)
     views = _as_views(estimator, X, columns, reset=False).match(estimator.layout_)
     return raised_to_zero(estimator, completed(views, estimator.known_samples()) if views.incomplete else views)
 

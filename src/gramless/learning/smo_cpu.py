@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from gramless.engine.cpu.caching import Compiled
+from gramless.engine.cpu.threads import tasks
 
 FORBIDDEN = np.float32(1e30)
 FLAT = np.float32(1e-12)  # curvature of a pair whose kernel rows coincide
@@ -22,8 +23,10 @@ SPAN = 128  # numbers looked at together in search of one
 
 
 @Compiled
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 def smo(
+    counter: np.ndarray,
+    n_tasks: int,
     gram: np.ndarray,
     signs: np.ndarray,
     upper: np.ndarray,
@@ -32,18 +35,17 @@ def smo(
     tolerance: float,
     max_iter: int,
     order: np.ndarray,
-) -> np.ndarray:
+    n_steps: np.ndarray,
+) -> None:
     """Improve alpha and slack in place, (n_labels, n) each, until no pair violates by more than the tolerance.
 
-    slack = y - f without the bias. Labels are taken in the given order. Returns the number of pair steps of each.
+    slack = y - f without the bias. Labels are taken in the given order. n_steps is set to their pair steps.
     """
-    n_steps = np.zeros(len(signs), np.int64)
-    for turn in prange(len(signs)):
+    for turn in tasks(counter, n_tasks):
         label = order[turn]
         n_steps[label] = _one_label(
             gram, signs[label], upper[label], alpha[label], slack[label], np.float32(tolerance), max_iter
         )
-    return n_steps
 
 
 @njit(cache=True)

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.engine.cpu.threads import threads_of_torch
+from gramless.engine.cpu.threads import run
 from gramless.errors import DataError
 from gramless.learning import smo_cpu
 
@@ -90,8 +91,9 @@ def _improve(gram: Tensor, signs: Tensor, upper: Tensor, alpha: Tensor, slack: T
     # Labels with many positives take longest: first, so that the cores end together.
     order = torch.minimum((signs > 0).sum(1), (signs < 0).sum(1)).argsort(descending=True).numpy()
     arrays = (gram.numpy(), signs.numpy(), upper.numpy(), alpha.numpy(), slack.numpy())
-    with threads_of_torch():
-        return int(smo_cpu.smo(*arrays, tolerance, MAX_STEPS, order).sum())
+    n_steps = np.zeros(len(signs), np.int64)
+    run(smo_cpu.smo, len(signs), *arrays, tolerance, MAX_STEPS, order, n_steps)
+    return int(n_steps.sum())
 
 
 def _resolution(gram: Tensor, alpha: Tensor) -> float:

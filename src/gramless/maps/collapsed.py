@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Overflow, Plan, RowSink, choose_device, choose_precision, finite, response_blocks
+from gramless.engine import Overflow, Plan, RowSink, choose_device, choose_precision, finite, projected_blocks
 from gramless.maps.explicit import Projection, project, warn_if_clipped
 from gramless.maps.prepared import FEW, Prepared, Ready
 from gramless.support.budget import require
@@ -63,16 +63,13 @@ class CollapsedMap:
         place, device = X.torch_device or torch.device("cpu"), choose_device(X)
         ready = self._ready(device)
         if len(X) <= ready.n_at_once:
-            return finite((ready.evaluator.values(X) @ ready.matrix).to(place))
+            return finite(ready.evaluator.projected(X, ready.matrix).to(place))
         output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
         plan, overflow = self.plan(len(X), device, streamed=place != device), Overflow()
         with RowSink(output) as sink, ProgressBar("deep map", len(X)) as progress:
-            for rows, responses in response_blocks(plan, X, self.landmarks, ready.evaluator_for, self.dtype, device):
-                if place == device:
-                    vectors = torch.mm(responses, ready.matrix, out=output[rows])
-                else:
-                    vectors = responses @ ready.matrix
-                    sink.put(rows, vectors)
+            blocks = projected_blocks(plan, X, self.landmarks, ready.evaluator_for, ready.matrix, self.dtype, device)
+            for rows, vectors in blocks:
+                sink.put(rows, vectors)
                 overflow.watch(vectors)
                 progress.advance(rows.stop - rows.start)
         overflow.refuse()
@@ -82,7 +79,7 @@ class CollapsedMap:
         """What is the same for all samples, from the last time if that was on this device, as exact, as much memory."""
 
         def prepare() -> Ready:
-            matrix = self.projection.matrix.to(device=device, dtype=self.dtype)
+            matrix = self.projection.matrix.to(device=device, dtype=self.dtype).T.contiguous().T  # columns are read
             return Ready(self.kernel, self.landmarks, self.dtype, device, matrix, self.plan(FEW, device))
 
         return self._prepared.get((device, choose_precision(device), get_config()["memory_budget"]), prepare)

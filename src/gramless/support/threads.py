@@ -1,14 +1,13 @@
 """Threads: one for a while, few samples on one, and as many as before in a forked child.
 
 GNU OpenMP's threads do not live on in a forked child, but its notes of them do: the next parallel loop of PyTorch or
-scikit-learn there waits for them for ever, and Numba ends the child. So the forking thread lets its threads go before a
+scikit-learn there waits for them for ever. So the forking thread lets its threads go before a
 fork, and both sides start new ones when they need them. What other threads of the parent compute goes on undisturbed.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -39,14 +38,14 @@ def threads_for(n_samples: int) -> AbstractContextManager[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run the body on one thread of PyTorch, Numba and BLAS, and leave the numbers as they were found.
+    """Run the body on one thread of PyTorch, the engine and BLAS, and leave the numbers as they were found.
 
     Two threads are up to twice as fast on an idle machine, but on one that others use as well they wait for each other
     at the end of every short piece, and can be many times slower: a demo must not depend on what else is running.
 
     PyTorch's number is partly the thread's and partly the process's: a thread that comes while another is inside finds
-    that one's. So the number to go back to is what the first one found. BLAS's is the process's; Numba's follows
-    PyTorch's (`engine.cpu.threads`).
+    that one's. So the number to go back to is what the first one found. BLAS's is the process's; the
+    engine's follows PyTorch's (`engine.cpu.threads`).
     """
     import torch  # not above: `import gramless` takes this file, and PyTorch seconds
 
@@ -97,16 +96,3 @@ def _begin_anew() -> None:
     _lock = Lock()
     for thread in {*_inside} - {get_ident()}:
         del _inside[thread]
-    _forget_numbas_threads()
-
-
-def _forget_numbas_threads() -> None:
-    """Numba starts its threads once and remembers in which process; it has no public way to start them anew.
-
-    It does so under a lock that a child shares with its parent. A child that was killed in between would keep it for
-    ever, so each makes its own.
-    """
-    parallel: Any = sys.modules.get("numba.np.ufunc.parallel")
-    if parallel is not None:
-        parallel._is_initialized = False
-        parallel._backend_init_process_lock = None

@@ -34,7 +34,7 @@ def operation_of(operation, exponent, v):
     if operation == Operation.INVERSE_POWER:
         return np.exp(-float(exponent) * np.log1p(np.maximum(v, 0)))
     cos = np.clip(v, -1, 1)
-    angle, sin = np.arccos(cos), np.sqrt(1 - cos**2)
+    angle, sin = np.arccos(cos), np.sqrt((1 - cos) * (1 + cos))
     return {
         Operation.ARC_COSINE_0: 1 - angle / np.pi,
         Operation.ARC_COSINE_1: (sin + (np.pi - angle) * cos) / np.pi,
@@ -64,6 +64,31 @@ def random_layers(rng, widths, functions):
         )
         for inputs, units, function in zip(widths, widths[1:], functions, strict=False)
     ]
+
+
+def evaluated(planes, elementary, rows, columns, layers, scale, matrix=None):
+    """The network's value of every pair, from statistics that are given."""
+    m = planes.shape[2] if matrix is None else len(matrix)
+    out = np.full((planes.shape[1], m), np.nan, planes.dtype)
+    kernels = cpu.pack_kernels(elementary, columns, planes.dtype)
+    packed = cpu.pack_layers(layers, len(elementary), planes.dtype)
+    cpu.evaluate(given_sums(planes), kernels, side_array(rows, planes.dtype), packed, scale, out, matrix)
+    return out
+
+
+def kernel_values(planes, elementary, rows, columns):
+    out = np.full((len(elementary), *planes.shape[1:]), np.nan, planes.dtype)
+    kernels = cpu.pack_kernels(elementary, columns, planes.dtype)
+    cpu.elementary_values(given_sums(planes), kernels, side_array(rows, planes.dtype), out)
+    return out
+
+
+def given_sums(planes):
+    return [cpu.PairSums(cpu.Term.GIVEN, torch.from_numpy(plane)) for plane in planes]
+
+
+def side_array(sides, dtype):
+    return torch.stack([sides.shift, sides.gain, sides.factor]).numpy().astype(dtype)
 
 
 def expected_kernels(planes, elementary, rows, columns):
@@ -98,10 +123,11 @@ def test_evaluate_at_every_size(m, n, widths, functions, seed, turned):
     planes = rng.uniform(-1, 1, (3, n, m)).astype(F32)
     kernels = random_kernels(rng, widths[0], 3, n, m)
     layers = random_layers(rng, [*widths, 1], functions)
-    out = np.full((n, m), np.nan, F32)
-    cpu.evaluate(planes, *kernels, layers, 1.75, out)
+    exact = 1.75 * expected_network(expected_kernels(planes, *kernels), layers)
+    np.testing.assert_allclose(evaluated(planes, *kernels, layers, 1.75), exact, rtol=1e-5, atol=1e-5)
+    matrix = rng.uniform(-1, 1, (rng.integers(1, 30), m)).astype(F32)
     np.testing.assert_allclose(
-        out, 1.75 * expected_network(expected_kernels(planes, *kernels), layers), rtol=1e-5, atol=1e-5
+        evaluated(planes, *kernels, layers, 1.75, matrix), exact @ matrix.T, rtol=1e-5, atol=1e-5 * m
     )
 
 
@@ -110,9 +136,9 @@ def test_elementary_values_at_every_size(m, n, n_kernels, seed):
     rng = np.random.default_rng(seed)
     planes = rng.uniform(-1, 1, (2, n, m)).astype(F32)
     kernels = random_kernels(rng, n_kernels, 2, n, m)
-    out = np.full((n_kernels, n, m), np.nan, F32)
-    cpu.elementary_values(planes, *kernels, out)
-    np.testing.assert_allclose(out, expected_kernels(planes, *kernels), rtol=1e-6, atol=2e-6)
+    np.testing.assert_allclose(
+        kernel_values(planes, *kernels), expected_kernels(planes, *kernels), rtol=1e-6, atol=2e-6
+    )
 
 
 @given(st.integers(1, 2100), widths, many_functions, st.integers(0, 999))
@@ -123,6 +149,52 @@ def test_forward_at_every_size(n_pairs, widths, functions, seed):
     out = np.full(n_pairs, np.nan, F32)
     cpu.forward(values, layers, -0.5, out)
     np.testing.assert_allclose(out, -0.5 * expected_network(values.astype(np.float64), layers), rtol=1e-5, atol=1e-5)
+
+
+DOUBLES = np.concatenate([-np.geomspace(1e-300, 700, 20_001), [0.0], np.geomspace(1e-300, 700, 20_001)])
+
+
+@pytest.mark.parametrize(
+    ("function", "exact"), [(Function.TANH, np.tanh), (Function.SINH, np.sinh), (Function.EXP, np.exp)]
+)
+def test_functions_of_float64_are_as_accurate_as_that(function, exact):
+    with np.errstate(under="ignore"):
+        np.testing.assert_allclose(through(function, DOUBLES), exact(DOUBLES), rtol=1e-14, atol=1e-307)
+
+
+@pytest.mark.parametrize("operation", [Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2])
+def test_arc_cosines_of_float64(operation):
+    near_one = 1 - np.geomspace(1e-16, 1, 5001)
+    t = np.concatenate([np.linspace(-1, 1, 50_001), near_one, -near_one, [-7, 7]])
+    np.testing.assert_allclose(kernel_of(operation, t), operation_of(operation, 1, t), rtol=0, atol=4e-15)
+
+
+@pytest.mark.parametrize("exponent", [0.3, 1.0, 100.0])
+def test_inverse_powers_and_decays_of_float64(exponent):
+    t = np.concatenate([[-1.0, 0.0], np.geomspace(1e-300, 1e300, 20_001)])
+    logarithm = exponent * np.log1p(np.maximum(t, 0.0))
+    with np.errstate(under="ignore"):
+        exact = np.exp(-logarithm)
+    allowed = (1e-14 + 4 * 2.0**-52 * logarithm) * exact + 1e-307
+    assert (np.abs(kernel_of(Operation.INVERSE_POWER, t, exponent) - exact) <= allowed).all()
+    np.testing.assert_allclose(kernel_of(Operation.EXPONENTIAL, -t), np.exp(np.minimum(-t, 0)), rtol=1e-14, atol=1e-307)
+
+
+def test_functions_end_where_float64_does():
+    t = np.array([709.79, 1e4, np.inf, -746.0, -np.inf])
+    assert through(Function.EXP, t).tolist() == [np.inf] * 3 + [0.0] * 2
+    assert through(Function.SINH, t[1:3]).tolist() == [np.inf] * 2
+    assert through(Function.TANH, t).tolist() == [1, 1, 1, -1, -1]
+
+
+@given(sizes, st.integers(1, 40), widths, many_functions, st.integers(0, 999))
+def test_evaluate_in_float64(m, n, widths, functions, seed):
+    rng = np.random.default_rng(seed)
+    planes = rng.uniform(-1, 1, (3, n, m))
+    kernels = random_kernels(rng, widths[0], 3, n, m)
+    layers = random_layers(rng, [*widths, 1], functions)
+    exact = 1.75 * expected_network(expected_kernels(planes, *kernels), layers)
+    np.testing.assert_allclose(evaluated(planes, *kernels, layers, 1.75), exact, rtol=1e-13, atol=1e-14)
 
 
 def through(function, t):
@@ -163,11 +235,9 @@ def kernel_of(operation, t, exponent=1):
     one = Sides(torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     many = Sides(torch.zeros(1, len(t)), torch.ones(1, len(t)), torch.ones(1, len(t)))
     elementary = Elementary(
-        *(np.array([k], np.int32) for k in (operation, 0)), np.array([exponent], F32), np.ones(1, F32)
+        *(np.array([k], np.int32) for k in (operation, 0)), np.array([exponent], t.dtype), np.ones(1, t.dtype)
     )
-    out = np.empty((1, 1, len(t)), F32)
-    cpu.elementary_values(t[None, None], elementary, one, many, out)
-    return out[0, 0]
+    return kernel_values(t[None, None], elementary, one, many)[0, 0]
 
 
 @pytest.mark.parametrize("operation", [Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2])
@@ -211,9 +281,7 @@ def test_a_gaussian_of_a_sample_with_itself_is_exactly_one(rng):
     ones = torch.ones(1, 70)
     sides = Sides(-torch.from_numpy(squares)[None], ones, ones)
     planes = np.tile(squares, (1, 70, 1))
-    out = np.empty((1, 70, 70), F32)
-    cpu.elementary_values(planes, elementary, sides, sides, out)
-    assert (np.diag(out[0]) == 1).all()
+    assert (np.diag(kernel_values(planes, elementary, sides, sides)[0]) == 1).all()
 
 
 def test_layers_that_do_not_fit_are_refused(rng):

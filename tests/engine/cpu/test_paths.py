@@ -1,7 +1,7 @@
-"""Other processors than this one: the engine's properties on narrower vectors, on two threads, on every thread pool.
+"""Other processors than this one: the engine's properties on narrower vectors, on one thread and on two.
 
-Every run is a process of its own, because Numba settles all three when it is imported. A path that this processor lacks
-cannot be run here.
+Every run is a process of its own, because Numba settles its target when it is imported. A path that this processor
+lacks cannot be run here.
 """
 
 import os
@@ -19,8 +19,7 @@ PROPERTIES = (
     "tests/engine/cpu/test_network.py",
     "tests/engine/test_evaluator.py",
 )
-POOLS = {"omp": "omppool", "workqueue": "workqueue"}  # Numba's threading layers and their modules
-RUNS = [("", "omp", 2), ("", "workqueue", 1), ("avx2", "workqueue", 2), ("portable", "omp", 1)]
+RUNS = [("", 2), ("", 1), ("avx2", 2), ("portable", 1)]
 SHOW = """
 from gramless.engine.cpu import target
 print(target.LANES, target.BYTE_SUMS, sorted(target.FEATURES & {"avx512f", "avx2", "fma", "sse3", "sse2"}))
@@ -37,16 +36,13 @@ def available(vectors):
     return needed is None or needed in target.FEATURES
 
 
-@pytest.mark.parametrize(("vectors", "pool", "n_threads"), RUNS)
-def test_the_engines_properties_hold(vectors, pool, n_threads):
+@pytest.mark.parametrize(("vectors", "n_threads"), RUNS)
+def test_the_engines_properties_hold(vectors, n_threads):
     if not available(vectors):
         pytest.skip(f"this processor, or GRAMLESS_VECTORS, has no {vectors}")
-    pytest.importorskip(f"numba.np.ufunc.{POOLS[pool]}", exc_type=ImportError)  # not every machine has every one
     done = python(
         *("-m", "pytest", "-n", "0", "-m", "hypothesis", "-p", "no:cacheprovider", *PROPERTIES),
         GRAMLESS_VECTORS=vectors or os.environ.get(target.VARIABLE, ""),
-        NUMBA_THREADING_LAYER=pool,
-        NUMBA_NUM_THREADS=str(n_threads),
         OMP_NUM_THREADS=str(n_threads),
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,8 +2,10 @@
 
 from gramless.engine.cpu.codes import encode
 from gramless.engine.cpu.gradient import backward
-from gramless.engine.cpu.moments import moments
+from gramless.engine.cpu.moments import Own, look, moments, no_kernels
 from gramless.engine.cpu.network import elementary_values, evaluate, forward
+from gramless.engine.cpu.packing import Kernels, PairSums, pack_kernels, pack_layers
+from gramless.engine.cpu.pair_tiles import Term
 from gramless.engine.cpu.statistic_slopes import chi_square_slopes, city_block_slopes, minimum_slopes
 from gramless.engine.cpu.statistics import (
     chi_square_distances,
@@ -13,6 +15,10 @@ from gramless.engine.cpu.statistics import (
 )
 
 __all__ = [
+    "Kernels",
+    "Own",
+    "PairSums",
+    "Term",
     "backward",
     "chi_square_distances",
     "chi_square_slopes",
@@ -22,8 +28,12 @@ __all__ = [
     "encode",
     "evaluate",
     "forward",
+    "look",
     "minimum_slopes",
     "minimum_sums",
     "minimum_sums_of_codes",
     "moments",
+    "no_kernels",
+    "pack_kernels",
+    "pack_layers",
 ]

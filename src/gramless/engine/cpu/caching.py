@@ -38,14 +38,14 @@ class Compiled:
         self.dispatcher = dispatcher
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.dispatcher.signatures:
+        if self.dispatcher.overloads:
             return self.dispatcher(*arguments)
         with Waiting("compiling for this processor, the first time only"):
             return self.dispatcher(*arguments)
 
 
 def compiled(function: Callable[..., Any]) -> Compiled:
-    """The function as parallel machine code, cached on disk; for the functions that Python calls."""
+    """The function as machine code, cached on disk; for the functions that Python calls, on any number of threads."""
     assert isinstance(function, FunctionType)
     code = function.__code__
     keyed = FunctionType(
@@ -57,4 +57,4 @@ def compiled(function: Callable[..., Any]) -> Compiled:
     )
     keyed.__qualname__, keyed.__doc__ = function.__qualname__, function.__doc__
     keyed.__module__ = function.__module__
-    return Compiled(njit(parallel=True, cache=True)(keyed))
+    return Compiled(njit(nogil=True, cache=True)(keyed))

@@ -1,8 +1,10 @@
-"""Evaluate a network of elementary kernels, pair by pair, in one pass.
+"""Evaluate a network of elementary kernels, pair by pair, from samples to values, or to their projection.
 
-A tile of TILE pairs goes from its statistics through the elementary kernels and all layers before the next begins: the
-values of kernels and units, of which there are many more than pairs, never leave the nearest caches. A pair costs a
-few operations per kernel, two per weight and about twenty per unit.
+A task is a few rows with all columns. TILE columns at a time, its statistics are summed up, go through the elementary
+kernels and all layers, and what comes out is projected in the end: the values of statistics, kernels and units, of
+which there are many more than pairs, never leave the nearest caches, and a thread goes from samples to vectors without
+waiting for another. A pair costs the sums over its features, a few operations per kernel, two per weight and about
+twenty per unit.
 """
 
 from __future__ import annotations
@@ -11,55 +13,79 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+import torch
+from numba import carray, njit, types
 
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.packing import Numbers, check_floats, pack_kernels, pack_layers
-from gramless.engine.cpu.threads import threads_of_torch
+from gramless.engine.cpu.codes import encode_into
+from gramless.engine.cpu.intrinsics import intrinsic, one_like, size_of
+from gramless.engine.cpu.packing import (
+    Kernels,
+    Layers,
+    Numbers,
+    PairSums,
+    Statistics,
+    check_floats,
+    pack_layers,
+    pack_statistics,
+)
+from gramless.engine.cpu.pair_tiles import (
+    CHI_SQUARE,
+    CITY_BLOCK,
+    GIVEN,
+    MINIMUM,
+    MINIMUM_OF_CODES,
+    PRODUCT,
+    ROWS,
+    add_block,
+)
+from gramless.engine.cpu.threads import run, tasks
 from gramless.engine.cpu.tiles import TILE, UNITS
-from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.engine.program import DenseLayer, Function
 from gramless.kernels.operations import Operation
 
-# A task's pairs: along a row, memory is read in order; and rows share what the second-level cache has of the columns.
-TASK_ROWS, TASK_COLUMNS = 16, 16 * TILE
-LINE = 16  # float32 numbers in a line of the cache
+# Of a task: enough that columns, which come from afar, are used often, and few enough that statistics stay near.
+MOST_ROWS = 8 * ROWS
+TASKS_PER_THREAD = 8  # at least, so that all end together
+PAIRS_OF_A_TASK = 64 * TILE  # where there is nothing but pairs
+LINE = 64  # bytes in a line of the cache
 
 _POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE, _INVERSE_POWER = (int(operation) for operation in Operation)
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
 def evaluate(
-    planes: Numbers,
-    elementary: Elementary,
-    rows: Sides,
-    columns: Sides,
-    layers: Sequence[DenseLayer],
+    statistics: Sequence[PairSums],
+    kernels: Kernels,
+    rows: Numbers,
+    layers: Layers,
     scale: float,
     out: Numbers,
+    matrix: Numbers | None = None,
 ) -> None:
-    """out (n, m) = scale times the network's value, from the statistics in planes (n_planes, n, m).
+    """out (n, m) = scale times the network's value; with a matrix (n_components, m), its projection to components.
 
-    C-contiguous float32 arrays; the last layer has one unit.
+    rows : (3, n_kernels, n), shifts, gains and factors of the rows. All C-contiguous, and of the type of the kernels.
     """
-    planes, out = np.asarray(planes), np.asarray(out)
-    check_floats(out, planes)
-    assert planes.shape[1:] == out.shape, "planes and out are of different pairs"
-    kernels = pack_kernels(elementary, rows, columns)
-    packed = pack_layers(layers, len(elementary))
-    assert packed.widths[-1] == 1, "the last layer must have one unit"
-    with threads_of_torch():
-        _evaluate(planes, kernels, packed, np.float32(scale), out)
+    rows, out = np.asarray(rows), np.asarray(out)
+    n, m, dtype = rows.shape[2], kernels.columns.shape[2], out.dtype.type
+    matrix = np.empty((0, m), dtype) if matrix is None else np.asarray(matrix)
+    check_floats(out, rows, kernels.columns, matrix, layers.weights)
+    assert out.shape == (n, len(matrix) or m), "out is of other pairs"
+    height = _height(n)
+    packed = tuple(pack_statistics(statistics)), tuple(kernels), tuple(layers)  # Numba is slow with named ones
+    run(_evaluate, -(-n // height), height, packed, rows, dtype(scale), matrix, out)
 
 
-def elementary_values(planes: Numbers, elementary: Elementary, rows: Sides, columns: Sides, out: Numbers) -> None:
-    """out (n_kernels, n, m): all elementary kernels from the statistics in planes (n_planes, n, m)."""
-    planes, out = np.asarray(planes), np.asarray(out)
-    check_floats(out, planes)
-    assert out.shape == (len(elementary), *planes.shape[1:]), "planes and out are of different pairs"
-    kernels = pack_kernels(elementary, rows, columns)
-    with threads_of_torch():
-        _elementary_values(planes, kernels, out)
+def elementary_values(statistics: Sequence[PairSums], kernels: Kernels, rows: Numbers, out: Numbers) -> None:
+    """out (n_kernels, n, m): all elementary kernels; arguments as above."""
+    rows, out = np.asarray(rows), np.asarray(out)
+    check_floats(out, rows, kernels.columns)
+    assert out.shape == (*rows.shape[1:], kernels.columns.shape[2]), "out is of other pairs"
+    height = _height(rows.shape[2])
+    packed = pack_statistics(statistics)
+    run(_elementary_values, -(-rows.shape[2] // height), height, packed, kernels, rows, out, out.dtype.type(1))
 
 
 def forward(values: Numbers, layers: Sequence[DenseLayer], scale: float, out: Numbers) -> None:
@@ -67,43 +93,111 @@ def forward(values: Numbers, layers: Sequence[DenseLayer], scale: float, out: Nu
     values, out = np.asarray(values), np.asarray(out)
     check_floats(out, values)
     assert out.shape == values.shape[1:], "values and out are of different pairs"
-    packed = pack_layers(layers, len(values))
-    assert packed.widths[-1] == 1, "the last layer must have one unit"
-    with threads_of_torch():
-        _forward(values, packed, np.float32(scale), out)
+    packed = pack_layers(layers, len(values), out.dtype)
+    run(_forward, -(-len(out) // PAIRS_OF_A_TASK), values, packed, out.dtype.type(scale), out)
+
+
+def _height(n: int) -> int:
+    """Rows of a task: whole register tiles."""
+    wanted = n // (TASKS_PER_THREAD * torch.get_num_threads())
+    return min(max(wanted // ROWS, 1) * ROWS, MOST_ROWS)
+
+
+@intrinsic
+def _pointer_to(typing: Any, address: Any, zero: Any) -> Any:
+    """The address of numbers of this type, as `carray` takes it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(zero)(types.intp, zero), generate
+
+
+@njit
+def _encode_rows(statistics: Any, top: Any, bottom: Any, codes: Any, zero: Any) -> Any:
+    """Codes of rows top..bottom of every plane that needs them, one plane after the other."""
+    start = 0
+    for plane in range(len(statistics.term)):
+        if statistics.term[plane] == MINIMUM_OF_CODES:
+            d = statistics.width[plane]
+            count = (bottom - top) * d
+            x = carray(_pointer_to(statistics.x[plane] + top * d * size_of(zero), zero), (count,))
+            encode_into(x, np.float32(1.0 / statistics.step[plane]), codes[start : start + count])
+            start += count
+
+
+@njit
+def _widths_of_codes(statistics: Any) -> Any:
+    total = 0
+    for plane in range(len(statistics.term)):
+        if statistics.term[plane] == MINIMUM_OF_CODES:
+            total += statistics.width[plane]
+    return total
+
+
+@njit
+def _sum_up(
+    statistics: Any, codes: Any, top: Any, bottom: Any, left: Any, width: Any, m: Any, planes: Any, zero: Any
+) -> Any:
+    """planes (n_planes, height, TILE) of rows top..bottom and so many columns."""
+    size, n_rows = size_of(zero), bottom - top
+    code = np.intp(codes.ctypes.data)
+    for plane in range(len(statistics.term)):
+        term, d = statistics.term[plane], statistics.width[plane]
+        out = np.intp(planes.ctypes.data) + plane * planes.shape[1] * TILE * size
+        x, z = statistics.x[plane] + top * d * size, statistics.z[plane] + left * d * size
+        if term == PRODUCT:
+            add_block(PRODUCT, x, z, out, n_rows, width, d, TILE, zero)
+        elif term == MINIMUM:
+            add_block(MINIMUM, x, z, out, n_rows, width, d, TILE, zero)
+        elif term == CITY_BLOCK:
+            add_block(CITY_BLOCK, x, z, out, n_rows, width, d, TILE, zero)
+        elif term == CHI_SQUARE:
+            add_block(CHI_SQUARE, x, z, out, n_rows, width, d, TILE, zero)
+        elif term == GIVEN:
+            for row in range(n_rows):
+                tiles.scale_to(x + (row * m + left) * size, out + row * TILE * size, width, one_like(zero))
+        else:
+            z = statistics.z[plane] + left * d
+            add_block(MINIMUM_OF_CODES, code, z, out, n_rows, width, d, TILE, zero)
+            sums = carray(_pointer_to(out, np.int32(0)), (n_rows * TILE,))
+            values = carray(_pointer_to(out, zero), (n_rows * TILE,))
+            for k in range(n_rows * TILE):
+                values[k] = sums[k] * statistics.step[plane]
+            code += n_rows * d
 
 
 @njit
 def _elementary_tile(
-    planes: Any, kernels: Any, first_row: Any, n_rows: Any, first_column: Any, n_columns: Any, values: Any
+    planes: Any, kernels: Any, rows: Any, top: Any, first_row: Any, n_rows: Any, left: Any, n_columns: Any, values: Any
 ) -> Any:
     """values (n_kernels, TILE) of the pairs of a few rows with the same columns, row after row."""
-    m = planes.shape[2]
-    start = np.intp(values.ctypes.data)
-    for kernel in range(len(kernels.operation)):
-        row_of_tile = start + 4 * kernel * TILE
+    size, m = values.itemsize, kernels.columns.shape[2]
+    start, columns = np.intp(values.ctypes.data), np.intp(kernels.columns.ctypes.data)
+    n_kernels = len(kernels.operation)
+    for kernel in range(n_kernels):
+        row_of_tile = start + size * kernel * TILE
+        shift = columns + size * (kernel * m + left)
         for row in range(n_rows):
             i = first_row + row
-            place = row_of_tile + 4 * row * n_columns
-            pair = 4 * ((kernels.plane[kernel] * planes.shape[1] + i) * m + first_column)
-            side = 4 * (kernel * m + first_column)
+            plane = (kernels.plane[kernel] * planes.shape[1] + i - top) * TILE
             tiles.affine(
-                np.intp(planes.ctypes.data) + pair,
-                np.intp(kernels.column_shift.ctypes.data) + side,
-                np.intp(kernels.column_gain.ctypes.data) + side,
-                place,
+                np.intp(planes.ctypes.data) + size * plane,
+                shift,
+                shift + size * n_kernels * m,
+                row_of_tile + size * row * n_columns,
                 n_columns,
                 kernels.slope[kernel],
-                kernels.row_shift[kernel, i],
-                kernels.row_gain[kernel, i],
+                rows[0, kernel, i],
+                rows[1, kernel, i],
             )
         _operate(kernels.operation[kernel], kernels.exponent[kernel], row_of_tile)
         for row in range(n_rows):
             tiles.rescale(
-                np.intp(kernels.column_factor.ctypes.data) + 4 * (kernel * m + first_column),
-                row_of_tile + 4 * row * n_columns,
+                shift + 2 * size * n_kernels * m,
+                row_of_tile + size * row * n_columns,
                 n_columns,
-                kernels.row_factor[kernel, first_row + row],
+                rows[2, kernel, first_row + row],
             )
 
 
@@ -111,17 +205,17 @@ def _elementary_tile(
 def _operate(operation: Any, exponent: Any, values: Any) -> Any:
     if operation == _POWER:
         if exponent > 1:
-            tiles.power(values, TILE, np.int64(exponent))
+            tiles.power(values, TILE, np.int64(exponent), exponent)
     elif operation == _EXPONENTIAL:
-        tiles.decaying_exp(values, TILE)
+        tiles.decaying_exp(values, TILE, exponent)
     elif operation == _ARC_0:
-        tiles.arc_cosine_0(values, TILE)
+        tiles.arc_cosine_0(values, TILE, exponent)
     elif operation == _ARC_1:
-        tiles.arc_cosine_1(values, TILE)
+        tiles.arc_cosine_1(values, TILE, exponent)
     elif operation == _ARC_2:
-        tiles.arc_cosine_2(values, TILE)
+        tiles.arc_cosine_2(values, TILE, exponent)
     elif operation == _NONPOSITIVE:
-        tiles.nonpositive(values, TILE)
+        tiles.nonpositive(values, TILE, exponent)
     elif operation == _INVERSE_POWER:
         tiles.inverse_power(values, TILE, exponent)
 
@@ -129,30 +223,31 @@ def _operate(operation: Any, exponent: Any, values: Any) -> Any:
 @njit
 def activate(layers: Any, layer: Any, values: Any, count: Any) -> Any:
     """The layer's function of `count` numbers, in place."""
-    function = layers.function[layer]
+    function, zero = layers.function[layer], layers.weights[0]
     if function == _TANH:
-        tiles.tanh(values, count)
+        tiles.tanh(values, count, zero)
     elif function == _SINH:
-        tiles.sinh(values, count)
+        tiles.sinh(values, count, zero)
     elif function == _EXP:
-        tiles.exp(values, count)
+        tiles.exp(values, count, zero)
     elif function == _POLYNOMIAL:
         first, end = layers.first_coefficient[layer], layers.first_coefficient[layer + 1]
-        tiles.polynomial(values, count, np.intp(layers.coefficients.ctypes.data) + 4 * first, end - first)
+        at = np.intp(layers.coefficients.ctypes.data) + layers.coefficients.itemsize * first
+        tiles.polynomial(values, count, at, end - first, zero)
 
 
 @njit
-def multiply(weights: Any, n_units: Any, n_inputs: Any, values: Any, out: Any, width: Any) -> Any:
+def multiply(weights: Any, n_units: Any, n_inputs: Any, values: Any, out: Any, width: Any, zero: Any) -> Any:
     """out (n_units, width) = weights (n_units, n_inputs) values (n_inputs, width), at these addresses."""
-    unit = 0
+    unit, size = 0, size_of(zero)
     while unit < n_units:
-        at = weights + 4 * unit * n_inputs
-        to = out + 4 * unit * width
+        at = weights + size * unit * n_inputs
+        to = out + size * unit * width
         if unit + UNITS <= n_units:
-            tiles.products(at, values, to, n_inputs, width)
+            tiles.products(at, values, to, n_inputs, width, zero)
             unit += UNITS
         else:
-            tiles.product(at, values, to, n_inputs, width)
+            tiles.product(at, values, to, n_inputs, width, zero)
             unit += 1
 
 
@@ -162,88 +257,103 @@ def _network_tile(layers: Any, values: Any, spare: Any) -> Any:
     inputs, outputs = np.intp(values.ctypes.data), np.intp(spare.ctypes.data)
     for layer in range(len(layers.function)):
         n_inputs, n_units = layers.widths[layer], layers.widths[layer + 1]
-        weights = np.intp(layers.weights.ctypes.data) + 4 * layers.first_weight[layer]
-        multiply(weights, n_units, n_inputs, inputs, outputs, TILE)
+        weights = np.intp(layers.weights.ctypes.data) + layers.weights.itemsize * layers.first_weight[layer]
+        multiply(weights, n_units, n_inputs, inputs, outputs, TILE, layers.weights[0])
         activate(layers, layer, outputs, n_units * TILE)
         inputs, outputs = outputs, inputs
     return inputs
 
 
 @njit
-def tile_memory(n_rows: Any, width: Any) -> Any:
+def tile_memory(n_rows: Any, width: Any, zero: Any) -> Any:
     """(n_rows, width) zeros at the start of a cache line: vectors across two lines take twice the time."""
-    memory = np.zeros(n_rows * width + LINE, np.float32)
-    skip = -(np.intp(memory.ctypes.data) // 4) % LINE
+    size, one = size_of(zero), one_like(zero)
+    memory = np.full(n_rows * width + LINE // size, one - one)
+    skip = -(np.intp(memory.ctypes.data) // size) % (LINE // size)
     return memory[skip : skip + n_rows * width].reshape(n_rows, width)
 
 
-@njit
-def _task(number: Any, n: Any, m: Any) -> Any:
-    """The rows and columns of a task, half-open, and how many rows a tile of it has: several of few columns."""
-    n_wide = (m + TASK_COLUMNS - 1) // TASK_COLUMNS
-    tile_rows = max(1, TILE // m)
-    top, left = number // n_wide * TASK_ROWS * tile_rows, number % n_wide * TASK_COLUMNS
-    return top, min(n, top + TASK_ROWS * tile_rows), left, min(m, left + TASK_COLUMNS), tile_rows
-
-
-@njit
-def _n_tasks(n: Any, m: Any) -> Any:
-    height = TASK_ROWS * max(1, TILE // m)
-    return (m + TASK_COLUMNS - 1) // TASK_COLUMNS * ((n + height - 1) // height)
-
-
 @compiled
-def _evaluate(planes: Any, kernels: Any, layers: Any, scale: Any, out: Any) -> Any:
-    n, m = out.shape
-    widest = layers.widths.max()
-    for task in prange(_n_tasks(n, m)):
-        values, spare = tile_memory(widest, TILE), tile_memory(widest, TILE)
-        top, bottom, left, right, tile_rows = _task(np.int64(task), n, m)
-        for i in range(top, bottom, tile_rows):
-            n_rows = min(tile_rows, bottom - i)
-            for j in range(left, right, TILE):
-                n_columns = min(TILE, right - j)
-                _elementary_tile(planes, kernels, i, n_rows, j, n_columns, values)
+def _evaluate(
+    counter: Any,
+    n_tasks: Any,
+    height: Any,
+    packed: Any,
+    rows: Any,
+    scale: Any,
+    matrix: Any,
+    out: Any,
+) -> Any:
+    statistics, kernels, layers = Statistics(*packed[0]), Kernels(*packed[1]), Layers(*packed[2])
+    n, m, size, widest = rows.shape[2], kernels.columns.shape[2], out.itemsize, layers.widths.max()
+    values, spare = tile_memory(widest, TILE, scale), tile_memory(widest, TILE, scale)
+    n_planes = len(statistics.term)
+    planes = tile_memory(n_planes * height, TILE, scale).reshape(n_planes, height, TILE)
+    codes = np.empty(height * _widths_of_codes(statistics), np.uint8)
+    projected = len(matrix) > 0
+    responses = tile_memory(height if projected else 0, m, scale)
+    for task in tasks(counter, n_tasks):
+        top, bottom = task * height, min(n, (task + 1) * height)
+        _encode_rows(statistics, top, bottom, codes, scale)
+        target = np.intp(responses.ctypes.data) if projected else np.intp(out.ctypes.data) + size * top * m
+        for left in range(0, m, TILE):
+            n_columns = min(TILE, m - left)
+            _sum_up(statistics, codes, top, bottom, left, n_columns, m, planes, scale)
+            at_once = TILE // n_columns
+            for i in range(top, bottom, at_once):
+                n_rows = min(at_once, bottom - i)
+                _elementary_tile(planes, kernels, rows, top, i, n_rows, left, n_columns, values)
                 result = _network_tile(layers, values, spare)
                 for row in range(n_rows):
-                    to = np.intp(out.ctypes.data) + 4 * ((i + row) * m + j)
-                    tiles.scale_to(result + 4 * row * n_columns, to, n_columns, scale)
+                    to = target + size * ((i + row - top) * m + left)
+                    tiles.scale_to(result + size * row * n_columns, to, n_columns, scale)
+        if projected:
+            c, place = len(matrix), np.intp(matrix.ctypes.data)
+            add_block(PRODUCT, target, place, np.intp(out.ctypes.data) + size * top * c, bottom - top, c, m, c, scale)
 
 
 @compiled
-def _elementary_values(planes: Any, kernels: Any, out: Any) -> Any:
-    n_kernels, n, m = out.shape
-    for task in prange(_n_tasks(n, m)):
-        values = tile_memory(n_kernels, TILE)
-        top, bottom, left, right, tile_rows = _task(np.int64(task), n, m)
-        for i in range(top, bottom, tile_rows):
-            n_rows = min(tile_rows, bottom - i)
-            for j in range(left, right, TILE):
-                n_columns = min(TILE, right - j)
-                _elementary_tile(planes, kernels, i, n_rows, j, n_columns, values)
+def _elementary_values(
+    counter: Any, n_tasks: Any, height: Any, statistics: Any, kernels: Any, rows: Any, out: Any, one: Any
+) -> Any:
+    (n_kernels, n, m), size = out.shape, out.itemsize
+    values = tile_memory(n_kernels, TILE, one)
+    n_planes = len(statistics.term)
+    planes = tile_memory(n_planes * height, TILE, one).reshape(n_planes, height, TILE)
+    codes = np.empty(height * _widths_of_codes(statistics), np.uint8)
+    for task in tasks(counter, n_tasks):
+        top, bottom = task * height, min(n, (task + 1) * height)
+        _encode_rows(statistics, top, bottom, codes, one)
+        for left in range(0, m, TILE):
+            n_columns = min(TILE, m - left)
+            _sum_up(statistics, codes, top, bottom, left, n_columns, m, planes, one)
+            at_once = TILE // n_columns
+            for i in range(top, bottom, at_once):
+                n_rows = min(at_once, bottom - i)
+                _elementary_tile(planes, kernels, rows, top, i, n_rows, left, n_columns, values)
                 for kernel in range(n_kernels):
                     for row in range(n_rows):
-                        start = np.intp(values.ctypes.data) + 4 * (kernel * TILE + row * n_columns)
-                        to = np.intp(out.ctypes.data) + 4 * ((kernel * n + i + row) * m + j)
-                        tiles.scale_to(start, to, n_columns, np.float32(1.0))
+                        start = np.intp(values.ctypes.data) + size * (kernel * TILE + row * n_columns)
+                        to = np.intp(out.ctypes.data) + size * ((kernel * n + i + row) * m + left)
+                        tiles.scale_to(start, to, n_columns, one)
 
 
 @compiled
-def _forward(values: Any, layers: Any, scale: Any, out: Any) -> Any:
+def _forward(counter: Any, n_tasks: Any, values: Any, layers: Any, scale: Any, out: Any) -> Any:
     widest, n_pairs = layers.widths.max(), len(out)
-    for task in prange(_n_tasks(1, n_pairs)):
-        tile, spare = tile_memory(widest, TILE), tile_memory(widest, TILE)
-        _, _, left, right, _ = _task(np.int64(task), 1, n_pairs)
-        for first in range(left, right, TILE):
-            n_columns = min(TILE, right - first)
+    tile, spare = tile_memory(widest, TILE, scale), tile_memory(widest, TILE, scale)
+    for task in tasks(counter, n_tasks):
+        for first in range(task * PAIRS_OF_A_TASK, min(n_pairs, (task + 1) * PAIRS_OF_A_TASK), TILE):
+            n_columns = min(TILE, n_pairs - first)
             load_tile(values, first, n_columns, tile)
             result = _network_tile(layers, tile, spare)
-            tiles.scale_to(result, np.intp(out.ctypes.data) + 4 * first, n_columns, scale)
+            tiles.scale_to(result, np.intp(out.ctypes.data) + out.itemsize * first, n_columns, scale)
 
 
 @njit
 def load_tile(values: Any, first: Any, count: Any, tile: Any) -> Any:
     """Columns first, first + 1, ... of values into the first columns of the tile."""
+    size, one = tile.itemsize, one_like(tile[0, 0])
     for row in range(len(values)):
-        start = np.intp(values.ctypes.data) + 4 * (row * values.shape[1] + first)
-        tiles.scale_to(start, np.intp(tile.ctypes.data) + 4 * row * tile.shape[1], count, np.float32(1.0))
+        start = np.intp(values.ctypes.data) + size * (row * values.shape[1] + first)
+        tiles.scale_to(start, np.intp(tile.ctypes.data) + size * row * tile.shape[1], count, one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -14,52 +14,81 @@ Numbers = np.ndarray | Tensor
 """Arrays, or tensors on the CPU, of which np.asarray is a view."""
 
 
+class PairSums(NamedTuple):
+    """One statistic of all pairs: which `pair_tiles.Term` is summed over the features of rows and columns.
+
+    x (n, d) and z (m, d), or the values (n, m) themselves, in x, where they are GIVEN; codes are made of the rows
+    where z is one of codes, of this step. C-contiguous, on the CPU.
+    """
+
+    term: int
+    x: Tensor
+    z: Tensor | None = None
+    step: float = 0.0
+
+
+class Statistics(NamedTuple):
+    """The same of all planes, by addresses."""
+
+    term: np.ndarray  # (n_planes,) int64, as are
+    x: np.ndarray
+    z: np.ndarray
+    width: np.ndarray  # number of features
+    step: np.ndarray  # (n_planes,) float64
+
+
 class Kernels(NamedTuple):
-    """Elementary kernels, with the numbers of the rows' and the columns' samples: see `program`."""
+    """Elementary kernels, with the numbers of the columns' samples: see `program`."""
 
     operation: np.ndarray  # (n_kernels,) int32
     plane: np.ndarray  # (n_kernels,) int32
-    exponent: np.ndarray  # (n_kernels,) float32
-    slope: np.ndarray  # (n_kernels,) float32
-    row_shift: np.ndarray  # (n_kernels, n) float32
-    row_gain: np.ndarray
-    row_factor: np.ndarray
-    column_shift: np.ndarray  # (n_kernels, m) float32
-    column_gain: np.ndarray
-    column_factor: np.ndarray
+    exponent: np.ndarray  # (n_kernels,)
+    slope: np.ndarray  # (n_kernels,)
+    columns: np.ndarray  # (3, n_kernels, m): shifts, gains and factors
 
 
 class Layers(NamedTuple):
     """Layers one after the other; a layer has widths[l] inputs and widths[l + 1] units."""
 
     widths: np.ndarray  # (n_layers + 1,) int64
-    weights: np.ndarray  # all weights, float32, (n_units, n_inputs) of each layer flattened
+    weights: np.ndarray  # all weights, (n_units, n_inputs) of each layer flattened
     first_weight: np.ndarray  # (n_layers,) int64
     function: np.ndarray  # (n_layers,) int32
-    coefficients: np.ndarray  # all coefficients, float32
+    coefficients: np.ndarray  # all coefficients
     first_coefficient: np.ndarray  # (n_layers + 1,) int64
 
 
 class Derivatives(NamedTuple):
     """What backpropagation needs besides the layers."""
 
-    transposed: np.ndarray  # all weights, float32, (n_inputs, n_units) of each layer flattened
-    coefficients: np.ndarray  # of the polynomials' derivatives, float32
+    transposed: np.ndarray  # all weights, (n_inputs, n_units) of each layer flattened
+    coefficients: np.ndarray  # of the polynomials' derivatives
     first_coefficient: np.ndarray  # (n_layers + 1,) int64
 
 
-def pack_kernels(elementary: Elementary, rows: Sides, columns: Sides) -> Kernels:
-    samples = [_floats(numbers) for side in (rows, columns) for numbers in (side.shift, side.gain, side.factor)]
+def pack_statistics(sums: Sequence[PairSums]) -> Statistics:
+    """The tensors must live as long as this is used."""
+    numbers = [
+        (plane.term, plane.x.data_ptr(), 0 if plane.z is None else plane.z.data_ptr(), plane.x.shape[1])
+        for plane in sums
+    ]
+    term, x, z, width = np.array(numbers, np.int64).reshape(-1, 4).T.copy()
+    return Statistics(term, x, z, width, np.array([plane.step for plane in sums]))
+
+
+def pack_kernels(elementary: Elementary, columns: Sides, dtype: Any = np.float32) -> Kernels:
+    sides = [_array(numbers, dtype) for numbers in (columns.shift, columns.gain, columns.factor)]
     operation, plane = (np.ascontiguousarray(numbers, np.int32) for numbers in (elementary.operation, elementary.plane))
-    exponent, slope = (np.ascontiguousarray(numbers, np.float32) for numbers in (elementary.exponent, elementary.slope))
-    return Kernels(operation, plane, exponent, slope, *samples)
+    exponent, slope = (np.ascontiguousarray(numbers, dtype) for numbers in (elementary.exponent, elementary.slope))
+    return Kernels(operation, plane, exponent, slope, np.stack(sides))
 
 
-def pack_layers(layers: Sequence[DenseLayer], n_inputs: int) -> Layers:
-    weights = [_floats(layer.weights) for layer in layers]
+def pack_layers(layers: Sequence[DenseLayer], n_inputs: int, dtype: Any = np.float32) -> Layers:
+    weights = [_array(layer.weights, dtype) for layer in layers]
     for matrix, width in zip(weights, [n_inputs, *(len(matrix) for matrix in weights)], strict=False):
         assert matrix.shape[1] == width, f"a layer of {matrix.shape[1]} inputs is given {width}"
-    coefficients = [np.asarray(layer.coefficients, np.float32) for layer in layers]
+    assert len(weights[-1]) == 1, "the last layer must have one unit"
+    coefficients = [np.asarray(layer.coefficients, dtype) for layer in layers]
     return Layers(
         np.array([n_inputs, *(len(matrix) for matrix in weights)], np.int64),
         np.concatenate([matrix.ravel() for matrix in weights]),
@@ -70,11 +99,11 @@ def pack_layers(layers: Sequence[DenseLayer], n_inputs: int) -> Layers:
     )
 
 
-def pack_derivatives(layers: Sequence[DenseLayer]) -> Derivatives:
+def pack_derivatives(layers: Sequence[DenseLayer], dtype: Any = np.float32) -> Derivatives:
     coefficients = [np.polynomial.Polynomial(layer.coefficients or (0.0,)).deriv().coef for layer in layers]
     return Derivatives(
-        np.concatenate([_floats(layer.weights).T.ravel() for layer in layers]),
-        np.concatenate(coefficients).astype(np.float32),
+        np.concatenate([_array(layer.weights, dtype).T.ravel() for layer in layers]),
+        np.concatenate(coefficients).astype(dtype),
         _starts(coefficients),
     )
 
@@ -85,9 +114,10 @@ def _starts(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 def check_floats(*arrays: np.ndarray) -> None:
     for array in arrays:
-        assert array.dtype == np.float32, f"arrays must be float32, not {array.dtype}"
+        assert array.dtype in (np.float32, np.float64), f"arrays must be float32 or float64, not {array.dtype}"
+        assert array.dtype == arrays[0].dtype, "arrays are of different types"
         assert array.flags.c_contiguous, "arrays must be C-contiguous"
 
 
-def _floats(tensor: Tensor) -> np.ndarray:
-    return np.ascontiguousarray(tensor.detach().numpy(), np.float32)
+def _array(tensor: Tensor, dtype: Any) -> np.ndarray:
+    return np.ascontiguousarray(tensor.detach().numpy(), dtype)

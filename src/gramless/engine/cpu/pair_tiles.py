@@ -13,15 +13,15 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import literally, njit, types
 from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
-from gramless.engine.cpu.target import BYTE_LANES, BYTE_PRODUCTS, BYTE_SUMS, LANES, LONG_VECTORS
-from gramless.engine.cpu.vectors import F32, I8, I32, I64, VectorCode, integer
+from gramless.engine.cpu.intrinsics import size_of
+from gramless.engine.cpu.target import BYTE_LANES, BYTE_PRODUCTS, BYTE_SUMS, INTEGER_MINIMA, LANES, LONG_VECTORS
+from gramless.engine.cpu.vectors import I8, I32, I64, VectorCode, element_of, integer
 
 ROWS, COLUMNS = (6, 4) if LONG_VECTORS else (3, 3)  # totals in 32 or in 16 vector registers
 SPAN = 128 * LANES
@@ -36,28 +36,36 @@ class Term(IntEnum):
     CITY_BLOCK = 2
     CHI_SQUARE = 3
     MINIMUM_OF_CODES = 4
+    GIVEN = 5  # nothing: values that are there already
+
+
+PRODUCT, MINIMUM, CITY_BLOCK, CHI_SQUARE, MINIMUM_OF_CODES, GIVEN = (int(term) for term in Term)
 
 
 @njit
-def add_block(term: Any, x: Any, z: Any, out: Any, i0: Any, i1: Any, j0: Any, j1: Any) -> Any:
-    """out[i, j] = sum_d term(x[i, d], z[j, d]) of rows i0..i1 and columns j0..j1, for C-contiguous arrays.
+def add_block(
+    term: Any, x: Any, z: Any, out: Any, n_rows: Any, n_columns: Any, d: Any, out_stride: Any, zero: Any
+) -> Any:
+    """out[i, j] = sum_d term(x[i, d], z[j, d]) of so many rows i and columns j, from these addresses on.
 
-    Rows that fill no tile are taken one by one.
+    x and z are C-contiguous, rows of out are `out_stride` numbers apart. Rows that fill no tile are taken one by one.
+    zero : of the type of the numbers, which are bytes where they are codes
     """
-    d, m = x.shape[1], len(z)
+    size, out_size = (1, 4) if term == MINIMUM_OF_CODES else (size_of(zero), size_of(zero))
     for k in range(0, d, SPAN):
         length, go_on = min(SPAN, d - k), min(k, 1)
-        i = i0
-        while i < i1:
-            full = i + ROWS <= i1
-            row = np.intp(x.ctypes.data) + (i * d + k) * x.itemsize
-            for j in range(j0, j1, COLUMNS):
-                column = np.intp(z.ctypes.data) + (j * d + k) * z.itemsize
-                pair = np.intp(out.ctypes.data) + (i * m + j) * out.itemsize
+        i = 0
+        while i < n_rows:
+            full = i + ROWS <= n_rows
+            row = x + (i * d + k) * size
+            for j in range(0, n_columns, COLUMNS):
+                column = z + (j * d + k) * size
+                pair = out + (i * out_stride + j) * out_size
+                last = n_columns - 1 - j
                 if full:
-                    _add_tile(literally(term), ROWS, row, column, pair, length, d, m - 1 - j, m, go_on)
+                    _add_tile(literally(term), ROWS, zero, row, column, pair, length, d, last, out_stride, go_on)
                 else:
-                    _add_tile(literally(term), 1, row, column, pair, length, d, m - 1 - j, m, go_on)
+                    _add_tile(literally(term), 1, zero, row, column, pair, length, d, last, out_stride, go_on)
             i += ROWS if full else 1
 
 
@@ -66,6 +74,7 @@ def _add_tile(
     typing: Any,
     term: Any,
     rows: Any,
+    zero: Any,
     x: Any,
     z: Any,
     out: Any,
@@ -79,18 +88,23 @@ def _add_tile(
 
     x, z, out : addresses; rows of x and z are `stride` numbers apart, those of out `out_stride`
     term, rows : constants
+    zero : of the type of x and z, unless they are codes
     last_column : columns beyond are computed as this one, so that no tile of columns needs to be full
     go_on : 1 to add to what is in out, 0 to begin
     """
     if not isinstance(term, types.IntegerLiteral) or not isinstance(rows, types.IntegerLiteral):
         raise RequireLiteralValue("term and rows choose the code")
-    sums = _CodeSums if term.literal_value == Term.MINIMUM_OF_CODES else _FloatSums
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums(builder, Term(term.literal_value), rows.literal_value).write(*arguments[2:])
+        sums: _Sums
+        if term.literal_value == Term.MINIMUM_OF_CODES:
+            sums = _CodeSums(builder, rows.literal_value)
+        else:
+            sums = _FloatSums(builder, Term(term.literal_value), rows.literal_value, element_of(zero))
+        sums.write(*arguments[3:])
         return context.get_dummy_value()
 
-    return types.void(term, rows, *[types.intp] * 8), generate
+    return types.void(term, rows, zero, *[types.intp] * 8), generate
 
 
 class _Sums(ABC):
@@ -99,6 +113,7 @@ class _Sums(ABC):
     code: VectorCode
     totals: VectorCode
     result: ir.Type
+    result_size: int
 
     def __init__(self, builder: ir.IRBuilder, rows: int) -> None:
         self.builder, self.rows = builder, rows
@@ -147,15 +162,17 @@ class _Sums(ABC):
         # A branch, since what is only written is never waited for.
         with builder.if_then(builder.icmp_signed("!=", go_on, integer(0)), likely=False):
             for total, place in pairs:
-                builder.store(self.include(builder.load(total), builder.load(place, align=4)), total)
+                builder.store(self.include(builder.load(total), builder.load(place, align=self.result_size)), total)
         for r in range(self.rows):
             row = pairs[r * COLUMNS : (r + 1) * COLUMNS]
             sums = self.totals.sums([builder.load(total) for total, _ in row])
             for c, (_, place) in enumerate(row):
-                builder.store(self.result_of(builder.extract_element(sums, ir.Constant(I32, c))), place, align=4)
+                builder.store(
+                    self.result_of(builder.extract_element(sums, ir.Constant(I32, c))), place, align=self.result_size
+                )
 
     def _place(self, out: Any, index: Any) -> Any:
-        address = self.builder.add(out, self.builder.mul(index, integer(4)))
+        address = self.builder.add(out, self.builder.mul(index, integer(self.result_size)))
         return self.builder.inttoptr(address, self.result.as_pointer())
 
     def _smaller(self, a: Any, b: Any) -> Any:
@@ -163,11 +180,10 @@ class _Sums(ABC):
 
 
 class _FloatSums(_Sums):
-    result = F32
-
-    def __init__(self, builder: ir.IRBuilder, term: Term, rows: int) -> None:
+    def __init__(self, builder: ir.IRBuilder, term: Term, rows: int, element: ir.Type) -> None:
         super().__init__(builder, rows)
-        self.code = self.totals = VectorCode(builder)
+        self.code = self.totals = VectorCode(builder, element)
+        self.result, self.result_size = element, self.code.size
         self._term = _TERMS[term]
 
     def step(self, total: Any, x: Any, z: Any) -> Any:
@@ -186,7 +202,15 @@ def _product(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
 
 
 def _minimum(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
-    return code.builder.fadd(total, code.minimum(x, z))
+    """Of non-negative numbers, whose bits are ordered as they are.
+
+    Some processors (AMD's Zen 4) compare floats where they add them, and integers elsewhere, at the same time.
+    """
+    if not INTEGER_MINIMA[code.size]:
+        return code.builder.fadd(total, code.minimum(x, z))
+    a, b = (code.builder.bitcast(number, code.integers.type) for number in (x, z))
+    least = code.builder.select(code.builder.icmp_signed("<", a, b), a, b)
+    return code.builder.fadd(total, code.builder.bitcast(least, code.type))
 
 
 def _city_block(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
@@ -194,11 +218,9 @@ def _city_block(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
 
 
 def _chi_square(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
-    builder = code.builder
-    difference, sum_ = builder.fsub(x, z), builder.fadd(x, z)
-    both_zero = builder.fcmp_ordered("==", sum_, code.constant(0.0))
-    ratio = builder.fdiv(difference, builder.select(both_zero, code.constant(1.0), sum_))
-    return code.multiply_add(difference, ratio, total)  # a ratio first: the square of a difference may overflow
+    difference = code.builder.fsub(x, z)
+    ratio = code.quotient(difference, code.builder.fadd(x, z))  # first: the square of a difference may overflow
+    return code.multiply_add(difference, ratio, total)
 
 
 _TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
@@ -212,9 +234,9 @@ _TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
 class _CodeSums(_Sums):
     """Minima of bytes, added up into totals of a few bytes each: four of them, in 32 bits, or eight, in 64."""
 
-    result = I32
+    result, result_size = I32, 4
 
-    def __init__(self, builder: ir.IRBuilder, term: Term, rows: int) -> None:
+    def __init__(self, builder: ir.IRBuilder, rows: int) -> None:
         super().__init__(builder, rows)
         self.code = VectorCode(builder, I8, BYTE_LANES)
         self.totals = VectorCode(builder, I32, LANES) if BYTE_PRODUCTS else VectorCode(builder, I64, BYTE_LANES // 8)

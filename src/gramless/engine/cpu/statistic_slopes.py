@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import literally, njit, prange, types
+from numba import literally, njit, types
 from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
@@ -22,7 +22,7 @@ from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.packing import Numbers, check_floats
 from gramless.engine.cpu.pair_tiles import Term
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
-from gramless.engine.cpu.threads import threads_of_torch
+from gramless.engine.cpu.threads import run, tasks
 from gramless.engine.cpu.vectors import VectorCode, integer
 
 COLUMNS, VECTORS = (6, 2) if LONG_VECTORS else (3, 2)  # twice their product, in 32 or 16 vector registers
@@ -54,22 +54,20 @@ def chi_square_slopes(x: Numbers, z: Numbers, cotangent: Numbers, out: Numbers) 
 def _run(loop: Callable[..., Any], x: Numbers, z: Numbers, cotangent: Numbers, out: Numbers) -> None:
     x, z, cotangent, out = (np.asarray(array) for array in (x, z, cotangent, out))
     check_floats(x, z, cotangent, out)
+    assert x.dtype == np.float32, f"arrays must be float32, not {x.dtype}"
     assert (cotangent.shape, x.shape[1], out.shape) == ((len(x), len(z)), z.shape[1], z.shape), "shapes do not fit"
-    with threads_of_torch():
-        loop(x, z, cotangent, out)
+    n_columns, n_features = -(-len(z) // BLOCK_COLUMNS), -(-z.shape[1] // BLOCK_FEATURES)
+    run(loop, n_columns * n_features, n_columns, x, z, cotangent, out)
 
 
 def _loop_over_columns(term: int) -> Callable[..., Any]:
     """The loop over all blocks; a function for each term, which is a constant in the code of its tiles."""
 
     @compiled
-    def loop(x: Any, z: Any, cotangent: Any, out: Any) -> Any:
+    def loop(counter: Any, n_tasks: Any, n_columns: Any, x: Any, z: Any, cotangent: Any, out: Any) -> Any:
         m, d = z.shape
-        n_columns = (m + BLOCK_COLUMNS - 1) // BLOCK_COLUMNS
-        n_features = (d + BLOCK_FEATURES - 1) // BLOCK_FEATURES
-        for task in prange(n_columns * n_features):
-            j = np.int64(task) % n_columns * BLOCK_COLUMNS
-            k = np.int64(task) // n_columns * BLOCK_FEATURES
+        for task in tasks(counter, n_tasks):
+            j, k = task % n_columns * BLOCK_COLUMNS, task // n_columns * BLOCK_FEATURES
             _fill_block(term, x, z, cotangent, out, j, min(m, j + BLOCK_COLUMNS), k, min(d, k + BLOCK_FEATURES))
 
     return loop

@@ -55,6 +55,7 @@ FEATURES = frozenset(feature[1:] for feature in _chosen.split(",") if feature.st
 LONG_VECTORS = "avx512f" in FEATURES
 LANES = 16 if LONG_VECTORS else 8  # float32 numbers in a vector
 BYTE_LANES = 4 * LANES
+INTEGER_MINIMA = {4: LONG_VECTORS or "avx2" in FEATURES, 8: LONG_VECTORS}  # of so many bytes, in one instruction
 # The instruction that multiplies bytes, adds them up four by four and adds that to 32-bit totals. Its operands are
 # vectors of bytes from LLVM 22 on.
 BYTE_PRODUCTS: str | None = None

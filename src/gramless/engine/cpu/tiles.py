@@ -1,7 +1,8 @@
 """What is done to a tile of pairs: vector functions for Numba code.
 
-A tile is a C-contiguous float32 array (some rows, width) that stays in the nearest caches, with a width that is a
-multiple of TILE. Arguments are addresses and counts; functions work in place unless they name an `out`.
+A tile is a C-contiguous array (some rows, width) that stays in the nearest caches, with a width that is a
+multiple of TILE. Arguments are addresses and counts, then numbers, of which the last says by its
+type whether float32 or float64 is worked in; functions work in place unless they name an `out`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ from numba.core import cgutils
 
 from gramless.engine.cpu import functions
 from gramless.engine.cpu.intrinsics import vector_function
-from gramless.engine.cpu.target import LANES, LONG_VECTORS
-from gramless.engine.cpu.vectors import VectorCode, integer
+from gramless.engine.cpu.target import LONG_VECTORS
+from gramless.engine.cpu.vectors import I32, VectorCode, integer
 
-TILE = 64  # pairs; a multiple of GROUP
+TILE = 64  # pairs; a multiple of AT_ONCE vectors
 AT_ONCE = 4  # vectors handled together: one alone would wait for its own results
-GROUP = AT_ONCE * LANES
 UNITS = 4 if LONG_VECTORS else 2  # times AT_ONCE totals, in 32 or 16 registers
 
 
@@ -78,7 +78,7 @@ def _everywhere(code: VectorCode, count: Any, put: Any) -> None:
 
 
 @vector_function
-def power(code: VectorCode, values: int, count: int, degree: int) -> None:
+def power(code: VectorCode, values: int, count: int, degree: int, zero: float) -> None:
     """values^degree, by degree - 1 products."""
     with code.vectors(count) as at:
         value = code.load(values, at)
@@ -90,14 +90,14 @@ def power(code: VectorCode, values: int, count: int, degree: int) -> None:
 
 
 @vector_function
-def decaying_exp(code: VectorCode, values: int, count: int) -> None:
+def decaying_exp(code: VectorCode, values: int, count: int, zero: float) -> None:
     """exp(min(values, 0))."""
     with code.vectors(count) as at:
         code.store(functions.exp(code, code.minimum(code.load(values, at), code.constant(0.0))), values, at)
 
 
 @vector_function
-def nonpositive(code: VectorCode, values: int, count: int) -> None:
+def nonpositive(code: VectorCode, values: int, count: int, zero: float) -> None:
     """min(values, 0)."""
     with code.vectors(count) as at:
         code.store(code.minimum(code.load(values, at), code.constant(0.0)), values, at)
@@ -113,45 +113,45 @@ def inverse_power(code: VectorCode, values: int, count: int, exponent: float) ->
 
 
 @vector_function
-def arc_cosine_0(code: VectorCode, values: int, count: int) -> None:
+def arc_cosine_0(code: VectorCode, values: int, count: int, zero: float) -> None:
     with code.vectors(count) as at:
         code.store(functions.arc_cosine_kernel(code, code.load(values, at), 0), values, at)
 
 
 @vector_function
-def arc_cosine_1(code: VectorCode, values: int, count: int) -> None:
+def arc_cosine_1(code: VectorCode, values: int, count: int, zero: float) -> None:
     with code.vectors(count) as at:
         code.store(functions.arc_cosine_kernel(code, code.load(values, at), 1), values, at)
 
 
 @vector_function
-def arc_cosine_2(code: VectorCode, values: int, count: int) -> None:
+def arc_cosine_2(code: VectorCode, values: int, count: int, zero: float) -> None:
     with code.vectors(count) as at:
         code.store(functions.arc_cosine_kernel(code, code.load(values, at), 2), values, at)
 
 
 @vector_function
-def tanh(code: VectorCode, values: int, count: int) -> None:
-    with cgutils.for_range(code.builder, code.builder.udiv(count, integer(GROUP))) as loop:
+def tanh(code: VectorCode, values: int, count: int, zero: float) -> None:
+    with cgutils.for_range(code.builder, code.builder.udiv(count, integer(AT_ONCE * code.lanes))) as loop:
         at = _group(code, loop.index)
         for place, value in zip(at, functions.tanh(code, [code.load(values, place) for place in at]), strict=True):
             code.store(value, values, place)
 
 
 @vector_function
-def sinh(code: VectorCode, values: int, count: int) -> None:
+def sinh(code: VectorCode, values: int, count: int, zero: float) -> None:
     with code.vectors(count) as at:
         code.store(functions.sinh(code, code.load(values, at)), values, at)
 
 
 @vector_function
-def exp(code: VectorCode, values: int, count: int) -> None:
+def exp(code: VectorCode, values: int, count: int, zero: float) -> None:
     with code.vectors(count) as at:
         code.store(functions.exp(code, code.load(values, at)), values, at)
 
 
 @vector_function
-def polynomial(code: VectorCode, values: int, count: int, coefficients: int, n_coefficients: int) -> None:
+def polynomial(code: VectorCode, values: int, count: int, coefficients: int, n_coefficients: int, zero: float) -> None:
     """c_0 + c_1 values + c_2 values^2 + ..., by Horner's rule."""
     builder = code.builder
     with code.vectors(count) as at:
@@ -166,7 +166,7 @@ def polynomial(code: VectorCode, values: int, count: int, coefficients: int, n_c
 
 
 @vector_function
-def tanh_rate(code: VectorCode, outputs: int, out: int, count: int) -> None:
+def tanh_rate(code: VectorCode, outputs: int, out: int, count: int, zero: float) -> None:
     """out = tanh' where tanh is `outputs`: 1 - outputs^2."""
     one = code.constant(1.0)
     with code.vectors(count) as at:
@@ -176,7 +176,7 @@ def tanh_rate(code: VectorCode, outputs: int, out: int, count: int) -> None:
 
 
 @vector_function
-def sinh_rate(code: VectorCode, outputs: int, out: int, count: int) -> None:
+def sinh_rate(code: VectorCode, outputs: int, out: int, count: int, zero: float) -> None:
     """out = cosh where sinh is `outputs`: sqrt(1 + outputs^2), which is |outputs| long before that square overflows."""
     with code.vectors(count) as at:
         size = code.absolute(code.load(outputs, at))
@@ -186,20 +186,20 @@ def sinh_rate(code: VectorCode, outputs: int, out: int, count: int) -> None:
 
 
 @vector_function
-def multiply_by(code: VectorCode, factors: int, values: int, count: int) -> None:
+def multiply_by(code: VectorCode, factors: int, values: int, count: int, zero: float) -> None:
     """values = factors values."""
     with code.vectors(count) as at:
         code.store(code.builder.fmul(code.load(factors, at), code.load(values, at)), values, at)
 
 
 @vector_function
-def products(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int) -> None:
+def products(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int, zero: float) -> None:
     """out (UNITS, width) = weights (UNITS, n_inputs) values (n_inputs, width)."""
     _products(code, weights, values, out, n_inputs, width, UNITS)
 
 
 @vector_function
-def product(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int) -> None:
+def product(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int, zero: float) -> None:
     """The same for one unit."""
     _products(code, weights, values, out, n_inputs, width, 1)
 
@@ -207,7 +207,7 @@ def product(code: VectorCode, weights: int, values: int, out: int, n_inputs: int
 def _products(code: VectorCode, weights: Any, values: Any, out: Any, n_inputs: Any, width: Any, n_units: int) -> None:
     """All n_units AT_ONCE totals stay in registers, while an input's AT_ONCE vectors are loaded once for all units."""
     builder = code.builder
-    with cgutils.for_range(builder, builder.udiv(width, integer(GROUP))) as loop:
+    with cgutils.for_range(builder, builder.udiv(width, integer(AT_ONCE * code.lanes))) as loop:
         at = _group(code, loop.index)
         totals = [[cgutils.alloca_once(builder, code.type) for _ in at] for _ in range(n_units)]
         for unit_totals in totals:
@@ -229,5 +229,44 @@ def _products(code: VectorCode, weights: Any, values: Any, out: Any, n_inputs: A
 
 def _group(code: VectorCode, number: Any) -> list[Any]:
     """Where the vectors of a group begin."""
-    start = code.builder.mul(number, integer(GROUP))
-    return [code.builder.add(start, integer(v * LANES)) for v in range(AT_ONCE)]
+    start = code.builder.mul(number, integer(AT_ONCE * code.lanes))
+    return [code.builder.add(start, integer(v * code.lanes)) for v in range(AT_ONCE)]
+
+
+@vector_function
+def moments(code: VectorCode, x: int, count: int, out: int, stride: int, zero: float) -> None:
+    """Sum, sum of squares, least and largest of `count` numbers, at `out` and so many numbers further each time."""
+    builder = code.builder
+    first = code.splat(code.load_scalar(x, integer(0)))
+    totals, squares = ([cgutils.alloca_once(builder, code.type) for _ in range(AT_ONCE)] for _ in range(2))
+    for total in (*totals, *squares):
+        builder.store(code.constant(0.0), total)
+    least, most = (cgutils.alloca_once(builder, code.type) for _ in range(2))
+    builder.store(first, least)
+    builder.store(first, most)
+
+    def add(number: int, at: Any, mask: Any = None) -> None:
+        value = code.load(x, at, mask)
+        builder.store(builder.fadd(builder.load(totals[number]), value), totals[number])
+        builder.store(code.multiply_add(value, value, builder.load(squares[number])), squares[number])
+        value = value if mask is None else builder.select(mask, value, first)
+        builder.store(code.minimum(value, builder.load(least)), least)
+        builder.store(code.maximum(value, builder.load(most)), most)
+
+    groups = builder.udiv(count, integer(AT_ONCE * code.lanes))
+    with cgutils.for_range(builder, groups) as loop:
+        for number, at in enumerate(_group(code, loop.index)):
+            add(number, at)
+    done = builder.mul(groups, integer(AT_ONCE * code.lanes))
+    with code.vectors(builder.sub(count, done)) as at:
+        add(0, builder.add(done, at))
+    with code.rest(count) as (at, mask):
+        add(1, at, mask)
+    numbers = []
+    for parts in (totals, squares):
+        a, b, c, d = (builder.load(part) for part in parts)
+        sums = code.sums([builder.fadd(builder.fadd(a, b), builder.fadd(c, d))])
+        numbers.append(builder.extract_element(sums, ir.Constant(I32, 0)))
+    numbers += [code.reduced("fmin", builder.load(least)), code.reduced("fmax", builder.load(most))]
+    for k, number in enumerate(numbers):
+        builder.store(number, code.pointer(out, builder.mul(stride, integer(k)), code.element), align=code.size)

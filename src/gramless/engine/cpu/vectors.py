@@ -12,11 +12,17 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
 
-from gramless.engine.cpu.target import LANES
+from gramless.engine.cpu.target import LANES, LONG_VECTORS
 
-I8, I32, I64, F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+I8, I32, I64, F32, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
+
+
+def element_of(kind: Any) -> ir.Type:
+    """LLVM's type of one of Numba's two floating types."""
+    return {types.float32: F32, types.float64: F64}[kind]
 
 
 def integer(value: int) -> ir.Constant:
@@ -26,15 +32,24 @@ def integer(value: int) -> ir.Constant:
 class VectorCode:
     """Code on vectors of one type, added where the builder stands. Addresses and counts are 64-bit integers."""
 
-    def __init__(self, builder: ir.IRBuilder, element: ir.Type = F32, lanes: int = LANES) -> None:
-        self.builder, self.element, self.lanes = builder, element, lanes
-        self.type = ir.VectorType(element, lanes)
-        self.size = 4 if element in (F32, I32) else element.width // 8
-        self._short = f"v{lanes}f32" if element is F32 else f"v{lanes}i{element.width}"
+    def __init__(self, builder: ir.IRBuilder, element: ir.Type = F32, lanes: int | None = None) -> None:
+        self.builder, self.element = builder, element
+        self.floating = element in (F32, F64)
+        self.size = {F32: 4, F64: 8}[element] if self.floating else element.width // 8
+        self.lanes = lanes or 4 * LANES // self.size
+        self.type = ir.VectorType(element, self.lanes)
+        self._short = f"v{self.lanes}{'f' if self.floating else 'i'}{8 * self.size}"
+
+    @property
+    def integers(self) -> VectorCode:
+        """As many integers of the same size."""
+        return VectorCode(self.builder, I32 if self.size == 4 else I64, self.lanes)
 
     def constant(self, value: float) -> ir.Constant:
         """The same number in all lanes."""
-        exact: float | int = float(np.float32(value)) if self.element is F32 else int(value)
+        exact: float | int = int(value)
+        if self.floating:
+            exact = float(np.float32(value)) if self.element is F32 else float(value)
         return ir.Constant(self.type, [exact] * self.lanes)
 
     def splat(self, scalar: Any) -> Any:
@@ -95,7 +110,7 @@ class VectorCode:
 
         First, pairs of vectors become one, in which each has half of the lanes; then the parts are halved to one lane.
         """
-        add = self.builder.fadd if self.element is F32 else self.builder.add
+        add = self.builder.fadd if self.floating else self.builder.add
         n_parts = 1
         parts = list(vectors)
         while len(parts) > 1:
@@ -132,6 +147,10 @@ class VectorCode:
     def absolute(self, x: Any) -> Any:
         return self.call(f"llvm.fabs.{self._short}", self.type, x)
 
+    def reduced(self, how: str, x: Any) -> Any:
+        """One number of all lanes: the least ("fmin") or the largest ("fmax")."""
+        return self.call(f"llvm.vector.reduce.{how}.{self._short}", self.element, x)
+
     def minimum(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
 
@@ -140,6 +159,24 @@ class VectorCode:
 
     def clip(self, x: Any, low: float, high: float) -> Any:
         return self.maximum(self.minimum(x, self.constant(high)), self.constant(low))
+
+    def quotient(self, a: Any, b: Any) -> Any:
+        """a / b of b >= 0, which counts as the least normal number where it is less, so that 0 / 0 = 0.
+
+        By an estimate of 1 / b to 14 bits and Newton's method, where the processor has one: each step r (2 - b r)
+        doubles them.
+        """
+        single = self.element is F32
+        b = self.maximum(b, self.constant(2.0**-126 if single else 2.0**-1022))
+        if not LONG_VECTORS:
+            return self.builder.fdiv(a, b)
+        everywhere = ir.Constant(ir.IntType(max(8, self.lanes)), -1)
+        name = f"llvm.x86.avx512.rcp14.{'ps' if single else 'pd'}.512"
+        inverse = self.call(name, self.type, b, ir.Constant(self.type, None), everywhere)
+        for _ in range(1 if single else 2):
+            rest = self.multiply_add(self.builder.fneg(b), inverse, self.constant(2.0))
+            inverse = self.builder.fmul(inverse, rest)
+        return self.builder.fmul(a, inverse)
 
     def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
         """c_0 + c_1 x + c_2 x^2 + ..."""
