@@ -1,4 +1,4 @@
-"""Blocks read ahead come in order, few at a time, under the settings of the caller, and fail where they are asked for."""
+"""Blocks read ahead come in order, few at a time, under the settings of the caller, and fail where they are due."""
 
 from __future__ import annotations
 
