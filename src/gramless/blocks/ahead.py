@@ -12,7 +12,7 @@ import torch
 
 from gramless.support.config import computes_on_gpu, with_config
 
-MOST_READERS = 8
+MOST_READERS = 6
 GPU_WORKERS = 3  # one fills page-locked memory, one computes, one takes its answers away
 
 Given = TypeVar("Given")

@@ -22,7 +22,7 @@ from gramless.views import Columns, Layout, Views, check_layout, is_multiview
 from gramless.views.arrays import as_block
 
 BLOCK_BYTES = 32 << 20  # of the features of one block
-GPU_BLOCK_BYTES = 128 << 20  # where a GPU computes: what a block costs besides its rows counts for more
+GPU_BLOCK_BYTES = 256 << 20  # where a GPU computes: what a block costs besides its rows counts for more
 MOST_ROWS = 65_536  # of one block, whose vectors may be a hundred times as wide as its features
 
 

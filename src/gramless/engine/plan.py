@@ -19,7 +19,7 @@ from gramless.views import Layout
 
 CPU_BLOCK_BYTES = 32 << 20  # of statistics at a time: enough to hide the bookkeeping, not more than caches hold
 GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing beside doing it
-STREAMED_BLOCK_BYTES = 256 << 20  # from host memory: small enough that copying and computing overlap
+STREAMED_BLOCK_BYTES = 1 << 30  # from host memory: copying and computing still overlap
 REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
 FEW_ROWS = 32  # in a block, under which it is cut by columns too
 PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once for all blocks of rows

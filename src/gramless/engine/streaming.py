@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -119,4 +118,4 @@ class RowSink:
 
     def _land(self, rows: slice, staged: Tensor, arrived: Any) -> None:
         arrived.synchronize()
-        np.copyto(self._output[rows].numpy(), staged.numpy())
+        self._output[rows] = staged  # by all of PyTorch's threads: the system finds memory for it only now
