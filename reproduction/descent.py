@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gramless.maps.tuning.result import BestSoFar
+from gramless.maps.tuning.held_out import BestSoFar
 from gramless.support.progress import ProgressBar
 
 CHECK_EVERY = 10

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gramless.maps.tuning.relative_error import error_gradient, held_out_error
-from gramless.maps.tuning.result import BestSoFar
+from gramless.maps.tuning.held_out import BestSoFar, error_gradient, held_out_error
 from reproduction.descent import descend
 
 STEPS = 300

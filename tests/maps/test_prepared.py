@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.maps.prepared import FEW
+from gramless.maps.collapsed import FEW
 from tests.networks import random_kernel, random_views
 
 

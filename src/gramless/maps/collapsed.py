@@ -1,17 +1,21 @@
-"""The collapsed DMN: kappa(x, S) U, the whole initial network in one projection."""
+"""The collapsed DMN: kappa(x, S) U, the whole initial network in one projection.
+
+What a map has made of its landmarks is kept from one call to the next: most of the time that one sample would take.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Plan, RowSink, choose_device, choose_precision, finite, response_blocks
-from gramless.maps.explicit import Projection, project, warn_if_clipped
-from gramless.maps.prepared import FEW, Prepared, Ready
+from gramless.engine import Evaluator, Plan, RowSink, choose_device, choose_precision, finite, response_blocks
+from gramless.maps.spectrum import Projection, project, warn_if_clipped
 from gramless.support.budget import require
 from gramless.support.checks import check_array
 from gramless.support.config import current_budget, get_config
@@ -104,3 +108,57 @@ def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dty
     projection = project(kernel.tensor(landmarks, landmarks, dtype), n_components, dtype)
     warn_if_clipped(projection, "the deep kernel on the landmarks")
     return CollapsedMap(kernel, landmarks, projection, dtype)
+
+
+FEW = 32  # samples that need no plan: they are one block, unless memory is short
+
+
+class Ready:
+    """The projection where it is used, and what evaluates the kernel against all landmarks, made when first asked for.
+
+    plan : of a few samples
+    """
+
+    def __init__(
+        self,
+        kernel: DeepKernel,
+        landmarks: Views,
+        dtype: torch.dtype,
+        device: torch.device,
+        matrix: Tensor,
+        plan: Plan,
+    ) -> None:
+        self.matrix = matrix
+        self._kernel, self._landmarks, self._dtype, self._device = kernel, landmarks, dtype, device
+        one_tile = plan.columns_per_block == len(landmarks)
+        self.n_at_once = plan.rows_per_block if one_tile else 0
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return self._kernel.evaluator(self._landmarks, self._dtype, self._device)
+
+    def evaluator_for(self, tile: Views) -> Evaluator:
+        """That of all landmarks is kept; that of some, where all prepared together would not fit, is not."""
+        if len(tile) == len(self._landmarks):
+            return self.evaluator
+        return self._kernel.evaluator(tile, self._dtype, self._device)
+
+
+class Prepared:
+    """One value by its key; another key replaces it.
+
+    Threads share it without a lock, which a forked child might find locked for ever: two that come first both prepare,
+    and either result will do. It does not travel: a copy elsewhere prepares its own.
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[Hashable, Any] | None = None
+
+    def get(self, key: Hashable, prepare: Callable[[], Any]) -> Any:
+        kept = self._kept
+        if kept is None or kept[0] != key:
+            self._kept = kept = key, prepare()
+        return kept[1]
+
+    def __reduce__(self) -> tuple[type[Prepared], tuple[()]]:
+        return Prepared, ()

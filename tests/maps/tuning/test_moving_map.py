@@ -9,8 +9,7 @@ import gramless as gl
 from gramless.engine import differentiable_block
 from gramless.kernels import Custom, Distance, Gaussian, Hellinger, Intersection, Linear, Polynomial
 from gramless.maps.tuning.landmark_descent import move_landmarks
-from gramless.maps.tuning.movable import MovableLandmarks
-from gramless.maps.tuning.moving_map import MovingMap
+from gramless.maps.tuning.moving_map import MovableLandmarks, MovingMap
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.maps.tuning.kernels import compiled, generator, heavy_tail, one_unit, precomputed, three_layers
 

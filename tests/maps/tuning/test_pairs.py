@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gramless as gl
-from gramless.maps.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out
+from gramless.maps.tuning.held_out import draw_pairs, find_rows, fresh_rows, hold_out
 from tests.maps.tuning.kernels import generator
 
 
@@ -101,7 +101,7 @@ def test_digests_of_many_rows_are_made_block_by_block(rng, monkeypatch):
     values = rng.integers(0, 2, (50, 6)).astype(np.float64)
     X, known = gl.Views(sparse.csr_matrix(values)), gl.Views(values[:20].copy())
     expected = find_rows(X, known, torch.float64), fresh_rows(X, known, torch.float64)
-    monkeypatch.setattr("gramless.maps.tuning.pairs.BLOCK_BYTES", 200)
+    monkeypatch.setattr("gramless.maps.tuning.held_out.BLOCK_BYTES", 200)
     assert torch.equal(find_rows(X, known, torch.float64), expected[0])
     assert torch.equal(fresh_rows(X, known, torch.float64), expected[1])
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gramless.maps.tuning.relative_error import error_gradient, held_out_error
+from gramless.maps.tuning.held_out import error_gradient, held_out_error
 from tests.maps.tuning.kernels import generator
 from tests.oracles.tuning import off_diagonal_error
 
