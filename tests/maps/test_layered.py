@@ -11,8 +11,7 @@ from gramless.kernels import Gaussian, Intersection, Linear, Polynomial
 from gramless.maps import layered_map
 from gramless.maps.explicit import Exact, Fourier, Unary
 from gramless.network import Layer, ViewKernel, make_activation
-from tests.layered import unfolded
-from tests.networks import random_kernel, random_views, seeds
+from tests.networks import random_kernel, random_views, seeds, unfolded
 from tests.oracles import networks as oracle
 
 
