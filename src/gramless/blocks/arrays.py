@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,13 +13,16 @@ import numpy as np
 from scipy import sparse
 from torch import Tensor
 
+from gramless.blocks.ahead import in_order, readers_at_once
 from gramless.blocks.block import Block, checked_block
 from gramless.blocks.local import LocalBlocks, files_of
 from gramless.errors import DataError
+from gramless.support.config import computes_on_gpu
 from gramless.views import Columns, Layout, Views, check_layout, is_multiview
 from gramless.views.arrays import as_block
 
 BLOCK_BYTES = 32 << 20  # of the features of one block
+GPU_BLOCK_BYTES = 128 << 20  # where a GPU computes: what a block costs besides its rows counts for more
 MOST_ROWS = 65_536  # of one block, whose vectors may be a hundred times as wide as its features
 
 
@@ -64,14 +68,17 @@ class ArrayBlocks(LocalBlocks):
         check_layout(self.layout, layout)
         return replace(self, chosen=layout)
 
-    def blocks(self, first_row: int = 0) -> Iterator[Block]:
-        wanted = self.arrays if self.columns is not None else {name: self.arrays[name] for name in self.chosen}
+    def blocks(self, first_row: int = 0) -> Generator[Block]:
         first = first_row - first_row % self.rows_at_once
-        for start in range(first, self.n_samples if first_row < self.n_samples else 0, self.rows_at_once):
-            rows = slice(start, min(start + self.rows_at_once, self.n_samples))
-            read = {name: read_rows(array, rows) for name, array in wanted.items()}
-            data = read if self.columns is None else next(iter(read.values()))
-            yield checked_block(start, data, None, self.columns, self.chosen).from_row(first_row)
+        starts = range(first, self.n_samples if first_row < self.n_samples else 0, self.rows_at_once)
+        return in_order((partial(self._read, start, first_row) for start in starts), readers_at_once())
+
+    def _read(self, start: int, first_row: int) -> Block:
+        wanted = self.arrays if self.columns is not None else {name: self.arrays[name] for name in self.chosen}
+        rows = slice(start, min(start + self.rows_at_once, self.n_samples))
+        read = {name: read_rows(array, rows) for name, array in wanted.items()}
+        data = read if self.columns is None else next(iter(read.values()))
+        return checked_block(start, data, None, self.columns, self.chosen).from_row(first_row)
 
 
 def named_arrays(data: Any, columns: Columns | None) -> dict[str, Any]:
@@ -132,8 +139,9 @@ def read_rows(array: Any, rows: slice) -> Any:
 
 
 def suitable_rows(row_bytes: int) -> int:
-    """Of a block: as many as BLOCK_BYTES hold, at most MOST_ROWS and at least one."""
-    return max(1, min(MOST_ROWS, BLOCK_BYTES // max(row_bytes, 1)))
+    """Of a block: as many as its bytes hold, at most MOST_ROWS and at least one."""
+    block_bytes = GPU_BLOCK_BYTES if computes_on_gpu() else BLOCK_BYTES
+    return max(1, min(MOST_ROWS, block_bytes // max(row_bytes, 1)))
 
 
 def _whole_chunks(arrays: Mapping[str, Any]) -> int:

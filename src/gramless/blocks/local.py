@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gramless.blocks.ahead import each
 from gramless.blocks.base import Blocks, Statistic
 from gramless.blocks.block import Block, label_array, with_rows
 from gramless.blocks.writing import write_rows
@@ -33,8 +34,7 @@ class LocalBlocks(Blocks):
 
     def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
         sums: Statistic | None = None
-        for block in self.shown(what):
-            found = function(block)
+        for found in each(function, self.shown(what)):
             sums = found if sums is None else sums + found
         if sums is None:
             raise DataError("got no blocks: there are no samples.")
@@ -124,8 +124,8 @@ class Rows:
 
     def blocks(self, first_row: int = 0) -> Generator[np.ndarray]:
         """From that row on; each (n,) or (n, width)."""
-        for block in self.source.shown(self.what, first_row):
-            yield np.ascontiguousarray(self.function(block), dtype=self.dtype)
+        for found in each(self.function, self.source.shown(self.what, first_row)):
+            yield np.ascontiguousarray(found, dtype=self.dtype)
 
     def write(self, path: str | Path) -> Path:
         """Into an array file (.npy), a Zarr array (.zarr) or a folder of Parquet files (.parquet); a run that was

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from gramless.blocks.ahead import in_order, readers_at_once
 from gramless.blocks.arrays import suitable_rows
 from gramless.blocks.block import Block, checked_block, told_with_place
 from gramless.blocks.local import LocalBlocks
@@ -74,7 +75,12 @@ class ParquetBlocks(LocalBlocks):
         check_layout(self.layout, layout)
         return replace(self, chosen=layout)
 
-    def blocks(self, first_row: int = 0) -> Iterator[Block]:
+    def blocks(self, first_row: int = 0) -> Generator[Block]:
+        batches = ((start, batch) for start, batch in self._batches(first_row) if start + batch.num_rows > first_row)
+        tasks = (partial(self._block, start, batch, first_row) for start, batch in batches)
+        return in_order(tasks, readers_at_once())
+
+    def _batches(self, first_row: int) -> Iterator[tuple[int, Any]]:
         columns = [name for view in self.chosen for name in self.views[view]] + list(self.label_columns)
         start = 0
         for file in _dataset(self.path).get_fragments():
@@ -83,17 +89,16 @@ class ParquetBlocks(LocalBlocks):
                 start += n_rows
                 continue
             for batch in file.to_batches(columns=columns, batch_size=self.rows_at_once, batch_readahead=1):
-                if batch.num_rows and start + batch.num_rows > first_row:
-                    yield self._block(start, batch).from_row(first_row)
+                yield start, batch
                 start += batch.num_rows
 
-    def _block(self, start: int, batch: Any) -> Block:
+    def _block(self, start: int, batch: Any, first_row: int) -> Block:
         chosen = [(view, self.views[view]) for view in self.chosen]
         with told_with_place(start):
             read = {view: np.hstack([self._numbers(start, batch, name) for name in names]) for view, names in chosen}
         labels = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.label_columns]
         stacked = None if not labels else labels[0] if len(labels) == 1 else np.column_stack(labels)
-        return checked_block(start, read, stacked, layout=self.chosen)
+        return checked_block(start, read, stacked, layout=self.chosen).from_row(first_row)
 
     def _numbers(self, start: int, batch: Any, name: str) -> np.ndarray:
         """(n, width); a null number becomes NaN, which is refused with its row, as a list of another length is here."""

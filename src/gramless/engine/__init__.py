@@ -5,17 +5,18 @@ from gramless.engine.differentiable import differentiable_block, differentiable_
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
 from gramless.engine.matrix import EvaluatorFor, kernel_matrix, response_blocks
-from gramless.engine.overflow import finite
+from gramless.engine.overflow import Overflow, finite
 from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
 from gramless.engine.samples import RootedBlock, SampleBlock
-from gramless.engine.streaming import RowSink
+from gramless.engine.streaming import RowSink, on_device
 
 __all__ = [
     "Evaluator",
     "EvaluatorFor",
     "FeaturewiseSum",
+    "Overflow",
     "Plan",
     "Precision",
     "RootedBlock",
@@ -33,6 +34,7 @@ __all__ = [
     "make_plan",
     "network_gradients",
     "network_values",
+    "on_device",
     "on_view",
     "response_blocks",
 ]

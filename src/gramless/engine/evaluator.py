@@ -85,8 +85,8 @@ class FusedEvaluator:
         for view in network.views:
             z = Z.tensor(view, torch.float32, device)
             self._columns[view] = sample_block(z, z.mean(0))
-        self._check(self._columns)
-        self._forms = [forms_of(entry.kernel) for entry in network.inputs]
+        self._check({view: block.extremes.tolist() for view, block in self._columns.items()}, self._columns)
+        self._entries = [(entry, forms_of(entry.kernel)) for entry in network.inputs]
         self._programs: dict[tuple[PairStatistic, ...], Program] = {}
         self._prepared: dict[Plane, StatisticColumns] = {}
 
@@ -109,11 +109,7 @@ class FusedEvaluator:
             view: sample_block(X.tensor(view, torch.float32, self._device), columns.centre)
             for view, columns in self._columns.items()
         }
-        self._check(blocks)
-        forms = [
-            fine_enough(forms, blocks[entry.view], self._columns[entry.view])
-            for entry, forms in zip(self._inputs, self._forms, strict=True)
-        ]
+        forms = self._exact_forms(blocks)
         program = self._program(forms)
         planes = torch.empty(len(program.planes), len(X), self._n_columns, device=self._device)
         for plane, (view, statistic) in zip(planes, program.planes, strict=True):
@@ -123,6 +119,20 @@ class FusedEvaluator:
             else:
                 self._prepare((view, statistic)).fill(plane, blocks[view])
         return program, planes, self._sides(forms, blocks)
+
+    def _exact_forms(self, blocks: dict[str, SampleBlock]) -> list[Form]:
+        """The cheapest forms that are exact on these rows, which are checked; a GPU is waited for once."""
+        pairs = [(forms, blocks[entry.view], self._columns[entry.view]) for entry, forms in self._entries]
+        fine = [forms[0].is_fine(rows, columns) for forms, rows, columns in pairs]
+        asked = [verdict for verdict in fine if isinstance(verdict, Tensor)]
+        told = torch.cat([block.extremes for block in blocks.values()] + [verdict[None] for verdict in asked]).tolist()
+        self._check({view: told[2 * i : 2 * i + 2] for i, view in enumerate(blocks)}, blocks)
+        verdicts = iter(told[2 * len(blocks) :])
+        settled = [bool(next(verdicts)) if isinstance(verdict, Tensor) else verdict for verdict in fine]
+        return [
+            forms[0] if good else fine_enough(forms[1:], rows, columns)
+            for good, (forms, rows, columns) in zip(settled, pairs, strict=True)
+        ]
 
     def _prepare(self, plane: Plane) -> StatisticColumns:
         if plane not in self._prepared:
@@ -149,8 +159,8 @@ class FusedEvaluator:
         numbers = [form.numbers(blocks[entry.view]) for form, entry in zip(forms, self._inputs, strict=True)]
         return Sides(*(torch.stack(part) for part in zip(*numbers, strict=True)))
 
-    def _check(self, blocks: dict[str, SampleBlock]) -> None:
-        ranges = {view: (*block.extremes.tolist(), block.x.shape[1], block.x.dtype) for view, block in blocks.items()}
+    def _check(self, extremes: dict[str, list[float]], blocks: dict[str, SampleBlock]) -> None:
+        ranges = {view: (*extremes[view], block.x.shape[1], block.x.dtype) for view, block in blocks.items()}
         for entry in self._inputs:
             on_view(entry, entry.kernel.check_range, *ranges[entry.view])
 

@@ -8,15 +8,18 @@ from functools import partial
 from itertools import count
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from gramless.blocks import Block, Blocks
+from gramless.engine import choose_device
 from gramless.estimators.unlabelled import MARK, labelled_rows
 from gramless.heads import Head, LabelCounts, Labels, MarginLoss, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.learning import Learning
 
 MOST_PASSES = 10_000  # over the data; a handful is what it takes, hundreds a hard margin
 
-VectorsOf = Callable[[Block], np.ndarray]
+VectorsOf = Callable[[Block], np.ndarray | Tensor]
 """The vectors of a block's samples: (n, d)."""
 
 
@@ -72,4 +75,10 @@ def _totals(
     labels = np.asarray(block.labels)
     labelled = labelled_rows(labels, fit.learning)
     signs = fit.labels.signs(labels[labelled])[:, chosen]
-    return newton_totals(vectors_of(block)[labelled], signs, w, reach, fit.loss, fit.sides[chosen])
+    vectors = vectors_of(block)
+    if not isinstance(vectors, Tensor):
+        vectors = torch.from_numpy(np.require(vectors, requirements=["C", "W"]))
+    vectors = vectors.to(choose_device())
+    if not labelled.all():
+        vectors = vectors[torch.from_numpy(labelled).to(vectors.device)]
+    return newton_totals(vectors, signs, w, reach, fit.loss, fit.sides[chosen])

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
+from gramless.engine import choose_device, on_device
 from gramless.errors import DataError
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.built_map import built_map
@@ -23,7 +24,7 @@ from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
 from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
-from gramless.estimators.inputs import in_engines_type, remembered, seed_from, views_to_fit
+from gramless.estimators.inputs import in_engines_type, remembered, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
@@ -269,5 +270,7 @@ class DeepMapClassifier(LearnsInTurn):
         return self.map_network_.map_.transform(views).cpu().numpy()
 
 
-def _vectors(network: DeepMapNetwork, block: Block) -> np.ndarray:
-    return network.transform(block.views)
+def _vectors(network: DeepMapNetwork, block: Block) -> Any:
+    """Where they are computed, so that sums over them are taken there too."""
+    views = views_to_use(network, block.views)
+    return network.transform(on_device(views, views.dtype, choose_device(views)))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Evaluator, Plan, RowSink, choose_device, choose_precision, finite, response_blocks
+from gramless.engine import Evaluator, Overflow, Plan, RowSink, choose_device, choose_precision, finite, response_blocks
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
 from gramless.support.budget import require
 from gramless.support.checks import check_array
@@ -69,16 +69,18 @@ class CollapsedMap:
         if len(X) <= ready.n_at_once:
             return finite((ready.evaluator.values(X) @ ready.matrix).to(place))
         output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
-        plan, sink = self.plan(len(X), device, streamed=place != device), RowSink(output)
-        with ProgressBar("deep map", len(X)) as progress:
+        plan, overflow = self.plan(len(X), device, streamed=place != device), Overflow()
+        with RowSink(output) as sink, ProgressBar("deep map", len(X)) as progress:
             for rows, responses in response_blocks(plan, X, self.landmarks, ready.evaluator_for, self.dtype, device):
                 if place == device:
-                    torch.mm(responses, ready.matrix, out=output[rows])
+                    vectors = torch.mm(responses, ready.matrix, out=output[rows])
                 else:
-                    sink.put(rows, responses @ ready.matrix)
+                    vectors = responses @ ready.matrix
+                    sink.put(rows, vectors)
+                overflow.watch(vectors)
                 progress.advance(rows.stop - rows.start)
-            sink.flush()
-        return finite(output)
+        overflow.refuse()
+        return output
 
     def _ready(self, device: torch.device) -> Ready:
         """What is the same for all samples, from the last time if that was on this device, as exact, as much memory."""

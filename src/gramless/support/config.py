@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
+import torch
+
 from gramless.support.budget import resolve_budget
 from gramless.support.checks import DEVICE, Constraints, StrOptions, check_arguments, whole
 
@@ -79,6 +81,12 @@ def checked(function: str, settings: Settings) -> Settings:
     if "memory_budget" in settings:
         resolve_budget(settings["memory_budget"])  # refuses a text that is no size
     return settings
+
+
+def computes_on_gpu() -> bool:
+    """Whether samples in host memory go to a GPU."""
+    device = get_config()["device"]
+    return torch.cuda.is_available() if device == "auto" else device.startswith("cuda")
 
 
 def current_budget() -> int:

@@ -206,12 +206,18 @@ def _nan_at(block: Any, places: np.ndarray) -> np.ndarray:
     return np.isnan(np.asarray(block[places[:, 0], places[:, 1]])).ravel()
 
 
+def _total(values: np.ndarray) -> float:
+    """Infinite or NaN if any value is, or if they are large: one pass that writes nothing."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.sum()
+
+
 def _not_finite(block: Any) -> np.ndarray:
     """Rows and columns of the entries that are NaN or infinite: (n_bad, 2)."""
     if isinstance(block, Tensor):
         return torch.argwhere(~block.isfinite()).cpu().numpy()
     values = block.data if sparse.issparse(block) else block
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    if values.dtype.kind != "f" or np.isfinite(_total(values)) or np.isfinite(values).all():
         return np.empty((0, 2), dtype=int)
     if sparse.issparse(block):
         block = block.tocoo()
