@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from gramless.blocks.arrays import ArrayBlocks
-from gramless.blocks.base import Blocks
-from gramless.blocks.block import Block
+from gramless.blocks.base import Block, Blocks, Sample, draw
 from gramless.blocks.iterated import IteratedBlocks
 from gramless.blocks.local import Rows
 from gramless.blocks.parquet import ParquetBlocks
 from gramless.blocks.partitions import write_partitions
-from gramless.blocks.sampling import Sample, draw
 from gramless.support.checks import check_arguments, whole
 
 __all__ = ["Block", "Blocks", "Rows", "Sample", "draw", "in_blocks", "lies_elsewhere", "write_partitions"]
