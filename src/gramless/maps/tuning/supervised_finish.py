@@ -115,7 +115,7 @@ class Descent:
                 if len(curve) - 1 - best >= PATIENCE:
                     break
             if step < n_steps:
-                self._step()
+                self.step()
                 progress.advance()
         return tuple(curve)
 
@@ -127,7 +127,7 @@ class Descent:
             scores = self.moving.features(self.moving.blocks_of(X), placed) @ solution
             return score(scores, signs) if scores.isfinite().all() else -inf
 
-    def _step(self) -> None:
+    def step(self) -> None:
         phi = self.moving.features(self._rows, self.moving.placed())
         inverse, solution = self._solution(phi)
         leverages = ((phi @ inverse) * phi).sum(1)
