@@ -63,10 +63,8 @@ def move_landmarks(
                     break
                 optimizer.zero_grad()
                 phi.backward(error_gradient(phi.detach(), values.double()))
-                moving.landmarks.mend_slopes_()
                 optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / n_steps)) / 2
-                optimizer.step()
-                moving.landmarks.clip_()
+                moving.step_(optimizer)
                 progress.advance()
                 done = step + 1
                 if done % SETTLE_EVERY == 0:

@@ -12,7 +12,6 @@ non-negative numbers only, what leaves them is set to zero after every step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,17 +127,20 @@ class MovingMap:
             return X
         return X.replaced(self.rows_of(X))
 
-    def state(self) -> list[Tensor]:
-        """A copy of all parameters."""
-        deflation = torch.tensor(self.deflation, dtype=torch.float64)
-        return [*self.landmarks.state(), *(w.detach().clone() for w in self.log_weights), deflation]
+    def state(self) -> tuple[list[Tensor], float]:
+        """A copy of all parameters, and d."""
+        return [tensor.detach().clone() for tensor in (*self.landmarks.parameters, *self.log_weights)], self.deflation
 
-    def restore_(self, state: list[Tensor]) -> None:
-        n_views = len(self.landmarks.views)
-        self.landmarks.restore_(state[:n_views])
-        for weight, value in zip(self.log_weights, state[n_views:-1], strict=True):
-            weight.data.copy_(value)
-        self.deflation = state[-1].item()
+    def restore_(self, state: tuple[list[Tensor], float]) -> None:
+        tensors, self.deflation = state
+        for mine, kept in zip((*self.landmarks.parameters, *self.log_weights), tensors, strict=True):
+            mine.data.copy_(kept)
+
+    def step_(self, optimizer: torch.optim.Optimizer) -> None:
+        """Down the slopes, within the domains of the kernels."""
+        self.landmarks.mend_slopes_()
+        optimizer.step()
+        self.landmarks.clip_()
 
     def compiled(self, like: CollapsedMap) -> CollapsedMap:
         """The map as it is now; views that no kernel looks at stay as they are."""
@@ -200,10 +202,6 @@ class MovableView:
     def block(self) -> RootedBlock:
         return RootedBlock.of(self.units * self.parameters, self.power, self.centre)
 
-    def clip_(self) -> None:
-        if self.nonnegative:
-            self.parameters.data.clamp_min_(0.0)
-
 
 @dataclass(frozen=True, eq=False)
 class MovableLandmarks:
@@ -234,13 +232,6 @@ class MovableLandmarks:
         """The landmarks as they are now, without a gradient."""
         return {name: block.x.detach().clone() for name, block in self.blocks().items()}
 
-    def state(self) -> list[Tensor]:
-        return [view.parameters.detach().clone() for view in self.views.values()]
-
-    def restore_(self, state: Sequence[Tensor]) -> None:
-        for view, parameters in zip(self.views.values(), state, strict=True):
-            view.parameters.data.copy_(parameters)
-
     def mend_slopes_(self) -> None:
         """Zero where all stay, and where a slope is no number: a row of zeros has no angle to be moved by."""
         for view in self.views.values():
@@ -248,5 +239,7 @@ class MovableLandmarks:
                 view.parameters.grad.nan_to_num_(0.0, 0.0, 0.0).masked_fill_(view.still, 0.0)
 
     def clip_(self) -> None:
+        """What has left the domain of its kernels comes back."""
         for view in self.views.values():
-            view.clip_()
+            if view.nonnegative:
+                view.parameters.data.clamp_min_(0.0)

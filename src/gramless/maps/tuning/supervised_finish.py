@@ -134,9 +134,7 @@ class Descent:
         errors = (self._targets - phi @ solution) / (1 - leverages)[:, None]
         self._optimizer.zero_grad()
         errors.square().mean().backward()
-        self.moving.landmarks.mend_slopes_()
-        self._optimizer.step()
-        self.moving.landmarks.clip_()
+        self.moving.step_(self._optimizer)
 
     def _solution(self, phi: Tensor) -> tuple[Tensor, Tensor]:
         identity = torch.eye(phi.shape[1], dtype=phi.dtype, device=phi.device)
