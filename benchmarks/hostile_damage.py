@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.storage import FORM, FORM_VERSION
 from gramless.support.array_file import DIGEST, METADATA, NO_DIGEST, ArrayFile, write_array_file
 
 Rng = np.random.Generator

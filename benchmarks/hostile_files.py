@@ -30,7 +30,7 @@ from hostile_damage import ACCIDENTS, OF_ARRAYS, OF_TREES, change_header, crafte
 from hostile_models import FUNCTIONS, answers, models
 
 import gramless as gl
-from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.storage import FORM, FORM_VERSION
 from gramless.support.array_file import read_array_file
 
 TIMES = 10  # the size of the file in memory, while it is loaded,

@@ -86,23 +86,24 @@ class WrittenOutMap:
 
     def __init__(self, layered: LayeredMap) -> None:
         self._layered = layered
-        self._anchors = [
-            [layer.concatenate(layer.respond.anchors).unit(p) for p in range(len(layer.concatenate.roots))]
-            for layer in layered.map_layers
-        ]
+        self._anchors = [[written_out(weights, layer.anchors) for weights in layer.weights] for layer in layered.layers]
 
     def transform(self, X: gl.Views) -> Tensor:
         maps: Sequence[Tensor] = [
             input_map.transform(X.tensor(entry.view, torch.float32))
             for entry, input_map in zip(self._layered.kernel.inputs, self._layered.input_maps, strict=True)
         ]
-        for layer, anchors in zip(self._layered.map_layers, self._anchors, strict=True):
-            concatenation = layer.concatenate(maps)
+        for layer, anchors in zip(self._layered.layers, self._anchors, strict=True):
             maps = [
-                layer.respond.activation.apply_(concatenation.unit(p) @ anchor.T) @ projection
-                for p, (anchor, projection) in enumerate(zip(anchors, layer.project.projections, strict=True))
+                layer.activation.apply_(written_out(weights, maps) @ anchor.T) @ projection
+                for weights, anchor, projection in zip(layer.weights, anchors, layer.projections, strict=True)
             ]
         return maps[0]
+
+
+def written_out(weights: Tensor, maps: Sequence[Tensor]) -> Tensor:
+    """phi_p^c of one unit (Eq. 8)."""
+    return torch.cat([weight.sqrt() * phi for weight, phi in zip(weights, maps, strict=True)], dim=1)
 
 
 @dataclass(frozen=True)

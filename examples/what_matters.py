@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import gramless as gl
-from gramless.figures.importances_figure import save_importances_figure
+from gramless.figures.drawing import save_importances_figure
 
 digits = load_digits()
 images = digits.images.astype(np.float32)

@@ -16,7 +16,7 @@ from gramless.cli.problems import INTERRUPTED, ExplainingGroup, refuse, say, sto
 from gramless.support.packages import needed
 from reproduction.corel5k import FeatureSet, check_source, open_corel5k, plan_corel5k
 from reproduction.imageclef import plan_imageclef
-from reproduction.imageclef_collection import open_imageclef
+from reproduction.imageclef_files import open_imageclef
 from reproduction.report import Reproduction, write_reproduction
 
 app = typer.Typer(

@@ -94,12 +94,12 @@ def _difference(kept: Collection, train: AnnotatedPictures, test: AnnotatedPictu
         return f"its {len(train.keywords)} keywords are not the {len(kept.keywords)} that were kept"
     if (len(train), len(test)) != (len(kept.train), len(kept.test)):
         return (
-            f"{len(kept.train)} training and {len(kept.test)} test pictures were kept, but {len(train)} and "
-            f"{len(test)} came"
+            f"{len(kept.train)} training and {len(kept.test)} test pictures were kept, and it has {len(train)} and "
+            f"{len(test)}"
         )
     for number, (ours, theirs) in enumerate(zip(kept.names, (*train.names, *test.names), strict=True), 1):
         if ours != theirs:
-            return f"picture {number} was {ours}, but {theirs} came"
+            return f"picture {number} was {ours}, and is {theirs}"
     changed = np.flatnonzero((kept.labels != np.concatenate([train.labels, test.labels])).any(axis=1))
     if len(changed):
         return f"{len(changed)} pictures had other keywords, {kept.names[changed[0]]} first"

@@ -30,7 +30,7 @@ THEIRS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class Grid:
     """Which methods are run, and the maps of the table of discrimination that are shown beside them."""
 
     methods: tuple[str, ...]
@@ -38,9 +38,9 @@ class Plan:
     seeds: int
 
 
-def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
+def cells(laboratory: Laboratory, features: str, grid: Grid) -> list[Cell]:
     """Every method with every seed: heads at least are random, by their negatives or their folds."""
-    return [method_cell(laboratory, features, method, seed) for method in plan.methods for seed in range(plan.seeds)]
+    return [method_cell(laboratory, features, method, seed) for method in grid.methods for seed in range(grid.seeds)]
 
 
 def method_cell(laboratory: Laboratory, features: str, method: str, seed: int) -> Cell:
@@ -49,14 +49,14 @@ def method_cell(laboratory: Laboratory, features: str, method: str, seed: int) -
     return Cell(TABLE, VERSION, settings, compute, methods.made_from(laboratory, method, seed))
 
 
-def table(computed: Computed, features: str, plan: Plan, *, learned: bool) -> Table:
+def table(computed: Computed, features: str, grid: Grid, *, learned: bool) -> Table:
     """learned : whether a trained network's view is among the features, as in the lower half of the paper's table."""
     rows = [
         Row(
             method,
             discrimination.entries(computed.runs(TABLE, model=method, features=features), theirs(method, learned)),
         )
-        for method in plan.methods
+        for method in grid.methods
     ]
     semi = computed.runs(
         discrimination.TABLE, model=discrimination.kernel_model("semi-supervised", 3), features=features
@@ -68,7 +68,7 @@ def table(computed: Computed, features: str, plan: Plan, *, learned: bool) -> Ta
     rows.append(
         Row("supervised 3-layer DKN + SVM", discrimination.entries(supervised, _row("3-layer DKN + SVM", learned)))
     )
-    for n_landmarks in plan.n_landmarks:
+    for n_landmarks in grid.n_landmarks:
         for model, n_tuning in ((INITIAL, None), (FINE_TUNED, COMPARED_TUNING)):
             settings = {"model": model, "features": features, "S": n_landmarks, "S'": n_tuning}
             runs = computed.runs(discrimination.TABLE, **settings)
@@ -77,7 +77,7 @@ def table(computed: Computed, features: str, plan: Plan, *, learned: bool) -> Ta
     rows += [Row(f"{row.model}, as reported", discrimination.reported(row.measures)) for row in paper.field()]
     return Table(
         f"Comparison, {features} features",
-        f"Test pictures, five keywords each; R, P, F1 in percent, N+ keywords. {over_seeds(plan.seeds)}. "
+        f"Test pictures, five keywords each; R, P, F1 in percent, N+ keywords. {over_seeds(grid.seeds)}. "
         "Methods other than deep kernels are run here in the setting of the paper's row beside "
         "them: its ResNet + SVM, CNN-R (here regression to vectors from the keywords' co-occurrence), wTKML "
         "and JEC; each stands beside published figures on features of the same kind. Transductive maps, "

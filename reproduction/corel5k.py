@@ -10,8 +10,8 @@ from typing import Literal
 from gramless.errors import DataError
 from gramless.pictures.datasets import read_corel5k
 from gramless.pictures.features import HANDCRAFTED, FeatureCache
-from reproduction import comparison, discrimination, examples, honesty, methods, relative_errors, timing
-from reproduction.cells import Cell, CellStore, Computed, collect
+from reproduction import comparison, discrimination, honesty, methods, relative_errors, timing
+from reproduction.cells import Cell, CellStore, Computed, collect, compute_missing
 from reproduction.collection import (
     Collection,
     check_same,
@@ -20,7 +20,6 @@ from reproduction.collection import (
     load_collection,
     save_collection,
 )
-from reproduction.computing import compute_missing
 from reproduction.laboratory import Laboratory, Learning
 from reproduction.report import Reproduction, Section, Table
 
@@ -35,16 +34,16 @@ QUICK_METHODS = methods.NEED_A_NETWORK
 
 
 @dataclass(frozen=True)
-class Plans:
+class Grids:
     """What is computed for one set of features."""
 
-    discrimination: discrimination.Plan
-    errors: relative_errors.Plan
-    timing: timing.Plan
-    comparison: comparison.Plan
+    discrimination: discrimination.Grid
+    errors: relative_errors.Grid
+    timing: timing.Grid
+    comparison: comparison.Grid
 
 
-def full_plans(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Plans:
+def full_grids(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Grids:
     """Every table; Algorithm 1 at the S of the paper's tables, for one set of features."""
     slow = (500, 700) if algorithm1 else ()
     n_landmarks, n_tuning = (500, 700, 1000, 1200, 2000), (2000, 3000, 4000, 4999)
@@ -55,22 +54,22 @@ def full_plans(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Plans:
         ("supervised", 3),
         ("leave-one-out", 2),
     )
-    return Plans(
-        discrimination.Plan(networks, n_landmarks, n_tuning, slow, (500, 700, 1200, 2000), seeds, ALL),
-        relative_errors.Plan("corel5k", n_landmarks, (1000, *n_tuning), n_tuning, slow, (500, 700), seeds, ALL),
-        timing.Plan((1000, 2000, 3000, 4000, 4999), (500, 700), (500, 700, 1000, 1200), ALL),
-        comparison.Plan(methods.methods_for(VIEWS[features]), (700, 1000, 1200), seeds),
+    return Grids(
+        discrimination.Grid(networks, n_landmarks, n_tuning, slow, (500, 700, 1200, 2000), seeds, ALL),
+        relative_errors.Grid("corel5k", n_landmarks, (1000, *n_tuning), n_tuning, slow, (500, 700), seeds, ALL),
+        timing.Grid((1000, 2000, 3000, 4000, 4999), (500, 700), (500, 700, 1000, 1200), ALL),
+        comparison.Grid(methods.methods_for(VIEWS[features]), (700, 1000, 1200), seeds),
     )
 
 
-def quick_plans(features: FeatureSet) -> Plans:
+def quick_grids(features: FeatureSet) -> Grids:
     """In minutes: one seed, one S and S', networks learned on 1,000 pictures, the quickest of the other methods."""
     chosen = tuple(method for method in methods.methods_for(VIEWS[features]) if method in QUICK_METHODS)
-    return Plans(
-        discrimination.Plan((("supervised", 3), ("leave-one-out", 2)), (500,), (3000,), (), (500,), 1, QUICK_SAMPLES),
-        relative_errors.Plan("corel5k", (500,), (3000,), (2000, 3000, 4000, 4999), (), (), 1, QUICK_SAMPLES),
-        timing.Plan((500, 1000, 2000), (500,), (500,), QUICK_SAMPLES),
-        comparison.Plan(chosen, (500,), 1),
+    return Grids(
+        discrimination.Grid((("supervised", 3), ("leave-one-out", 2)), (500,), (3000,), (), (500,), 1, QUICK_SAMPLES),
+        relative_errors.Grid("corel5k", (500,), (3000,), (2000, 3000, 4000, 4999), (), (), 1, QUICK_SAMPLES),
+        timing.Grid((500, 1000, 2000), (500,), (500,), QUICK_SAMPLES),
+        comparison.Grid(chosen, (500,), 1),
     )
 
 
@@ -98,10 +97,10 @@ def open_corel5k(data: Path | None, out: Path, sets: Sequence[FeatureSet], cache
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """All cells of a run, and the plans that they follow."""
+    """All cells of a run, and the grids that they follow."""
 
     pictures: Collection
-    plans: dict[FeatureSet, Plans]
+    grids: dict[FeatureSet, Grids]
     cells: tuple[Cell, ...]
     store: CellStore
     quick: bool
@@ -117,19 +116,19 @@ class Experiment:
 
 def plan_corel5k(pictures: Collection, out: Path, sets: Sequence[FeatureSet], seeds: int, *, quick: bool) -> Experiment:
     """Algorithm 1 runs for the first set of features alone."""
-    plans: dict[FeatureSet, Plans] = {
-        features: quick_plans(features) if quick else full_plans(features, seeds, algorithm1=features == sets[0])
+    grids: dict[FeatureSet, Grids] = {
+        features: quick_grids(features) if quick else full_grids(features, seeds, algorithm1=features == sets[0])
         for features in sets
     }
     cells: list[Cell] = []
-    for features, chosen in plans.items():
+    for features, chosen in grids.items():
         described = pictures.with_views(VIEWS[features])
         laboratory = Laboratory(described, out / "networks", N_HIDDEN, pictures.n_train)
         cells += discrimination.cells(laboratory, features, chosen.discrimination)
         cells += relative_errors.cells(laboratory, features, chosen.errors)
         cells += timing.cells(laboratory, features, chosen.timing)
         cells += comparison.cells(laboratory, features, chosen.comparison)
-    return Experiment(pictures, plans, tuple(cells), CellStore(out / "cells"), quick)
+    return Experiment(pictures, grids, tuple(cells), CellStore(out / "cells"), quick)
 
 
 def _report(computed: Computed, experiment: Experiment, images: Path | None) -> Reproduction:
@@ -137,27 +136,29 @@ def _report(computed: Computed, experiment: Experiment, images: Path | None) -> 
     tables: list[Table] = []
     remarks = ["Rows that stand in a table of discrimination and in one of comparison count in both."]
     last: FeatureSet = "handcrafted"
-    for features, plans in experiment.plans.items():
+    for features, grids in experiment.grids.items():
         last = features
         with_paper = features == "handcrafted"  # learned ones are in the paper's comparison alone
         found = (
-            discrimination.table(computed, features, plans.discrimination, with_paper=with_paper),
-            relative_errors.table(computed, features, plans.errors, with_paper=with_paper),
-            timing.picture_table(computed, features, plans.timing, with_paper=with_paper),
-            comparison.table(computed, features, plans.comparison, learned=features == "learned"),
+            discrimination.table(computed, features, grids.discrimination, with_paper=with_paper),
+            relative_errors.table(computed, features, grids.errors, with_paper=with_paper),
+            timing.picture_table(computed, features, grids.timing, with_paper=with_paper),
+            comparison.table(computed, features, grids.comparison, learned=features == "learned"),
         )
         figures = (
-            relative_errors.loss_figure(computed, features, plans.errors),
-            timing.growth_figure(computed, features, plans.timing),
+            relative_errors.loss_figure(computed, features, grids.errors),
+            timing.growth_figure(computed, features, grids.timing),
         )
         tables += found
         if with_paper:
-            remarks += relative_errors.beside_the_possible(computed, features, plans.errors)
+            remarks += relative_errors.beside_the_possible(computed, features, grids.errors)
         remarks += comparison.beside_the_field(found[-1])
         told = _about(features)
         sections.append(Section(f"{features.capitalize()} features", (told,), tables=found, figures=figures))
     sections.append(
-        examples.section(computed, experiment.pictures, last, experiment.plans[last].discrimination, images)
+        discrimination.examples_section(
+            computed, experiment.pictures, last, experiment.grids[last].discrimination, images
+        )
     )
     sections.append(honesty.section(tables, honesty.COREL5K_DIFFERENCES, computed.n_missing, remarks))
     facts = [

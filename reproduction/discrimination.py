@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from gramless.pictures.features import PictureError, make_thumbnail
+from gramless.pictures.features.thumbnails import data_uri
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
-from reproduction.classifiers import balanced_on_kernel, hinge_on_kernel
-from reproduction.keywords import on_vectors, with_both_heads
+from reproduction.collection import Collection
+from reproduction.keywords import balanced_on_kernel, example_rows, hinge_on_kernel, on_vectors, with_both_heads
 from reproduction.laboratory import Laboratory, Learning, MapSpec, NetworkSpec, Tuning
-from reproduction.report import Entry, Row, Table, over_seeds
+from reproduction.report import Answer, Entry, Example, Row, Section, Table, over_seeds
 
 TABLE = "discrimination"
 VERSION = 1
@@ -27,7 +31,7 @@ MAP_MODELS: dict[Tuning | None, str] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class Grid:
     """Which cells there are: networks by learning and layers, S, S' and seeds; Algorithm 1 with the first seed.
 
     finished_landmarks : S of the maps that this package makes by default, of the kernel learned by leave-one-out
@@ -46,30 +50,30 @@ def kernel_model(learning: Learning, n_layers: int) -> str:
     return f"{n_layers}-layer DKN, {learning}"
 
 
-def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
+def cells(laboratory: Laboratory, features: str, grid: Grid) -> list[Cell]:
     """Of kernels, and of the maps of one of them; Algorithm 1 for the first seed."""
     found = []
-    for seed in range(plan.seeds):
-        for learning, n_layers in plan.networks:
-            network = NetworkSpec(learning, n_layers, plan.max_samples, seed)
+    for seed in range(grid.seeds):
+        for learning, n_layers in grid.networks:
+            network = NetworkSpec(learning, n_layers, grid.max_samples, seed)
             found.append(kernel_cell(laboratory, features, network))
             if (learning, n_layers) == ("supervised", 3):
-                for n_landmarks in plan.n_landmarks:
+                for n_landmarks in grid.n_landmarks:
                     found.append(map_cell(laboratory, features, MapSpec(network, n_landmarks, seed)))
                     found += [
                         map_cell(laboratory, features, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
-                        for n_tuning in plan.n_tuning
+                        for n_tuning in grid.n_tuning
                     ]
             if learning == "leave-one-out":
                 found += [
-                    map_cell(laboratory, features, MapSpec(network, n_landmarks, seed, "keywords", max(plan.n_tuning)))
-                    for n_landmarks in plan.finished_landmarks
+                    map_cell(laboratory, features, MapSpec(network, n_landmarks, seed, "keywords", max(grid.n_tuning)))
+                    for n_landmarks in grid.finished_landmarks
                 ]
-    first = NetworkSpec("supervised", 3, plan.max_samples, 0)
+    first = NetworkSpec("supervised", 3, grid.max_samples, 0)
     return found + [
         map_cell(laboratory, features, MapSpec(first, n_landmarks, 0, "algorithm1", n_tuning))
-        for n_landmarks in plan.algorithm1_landmarks
-        for n_tuning in plan.n_tuning
+        for n_landmarks in grid.algorithm1_landmarks
+        for n_tuning in grid.n_tuning
     ]
 
 
@@ -108,30 +112,30 @@ def map_cell(laboratory: Laboratory, features: str, spec: MapSpec) -> Cell:
     return Cell(TABLE, VERSION, settings, compute, made_from, late=spec.tuning == "algorithm1")
 
 
-def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) -> Table:
+def table(computed: Computed, features: str, grid: Grid, *, with_paper: bool) -> Table:
     """Ours beside the paper's, with its heads and with ours.
 
     with_paper : whether the paper's table is about these features; its numbers are for handcrafted ones
     """
     lines: list[tuple[str, int | None, int | None]] = [
-        (kernel_model(learning, n_layers), None, None) for learning, n_layers in plan.networks
+        (kernel_model(learning, n_layers), None, None) for learning, n_layers in grid.networks
     ]
-    for n_landmarks in plan.n_landmarks:
+    for n_landmarks in grid.n_landmarks:
         lines.append((MAP_MODELS[None], n_landmarks, None))
-        lines += [(MAP_MODELS["landmarks"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
-        if n_landmarks in plan.algorithm1_landmarks:
-            lines += [(MAP_MODELS["algorithm1"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
-    lines += [(MAP_MODELS["keywords"], n_landmarks, max(plan.n_tuning)) for n_landmarks in plan.finished_landmarks]
+        lines += [(MAP_MODELS["landmarks"], n_landmarks, n_tuning) for n_tuning in grid.n_tuning]
+        if n_landmarks in grid.algorithm1_landmarks:
+            lines += [(MAP_MODELS["algorithm1"], n_landmarks, n_tuning) for n_tuning in grid.n_tuning]
+    lines += [(MAP_MODELS["keywords"], n_landmarks, max(grid.n_tuning)) for n_landmarks in grid.finished_landmarks]
     rows = []
     for model, n_s, n_tuned in lines:
         runs = computed.runs(TABLE, **{"model": model, "features": features, "S": n_s, "S'": n_tuned})
         theirs = paper_measures(model, n_s, n_tuned) if with_paper else {}
         rows.append(Row(_label(model, n_s, n_tuned), entries(runs, theirs)))
-    of_algorithm1 = ", one of Algorithm 1" if plan.algorithm1_landmarks else ""
+    of_algorithm1 = ", one of Algorithm 1" if grid.algorithm1_landmarks else ""
     return Table(
         f"Discrimination, {features} features",
         f"Test pictures, five keywords each: mean recall R, precision P and F1 over keywords in percent, N+ keywords "
-        f"that were found at all. {over_seeds(plan.seeds)}{of_algorithm1}. The paper's heads are ensembles of "
+        f"that were found at all. {over_seeds(grid.seeds)}{of_algorithm1}. The paper's heads are ensembles of "
         "SVMs on as many negatives as positives, five best scores; ours are calibrated SVMs, the five keywords with "
         "the largest gains. DMNs are those of the supervised 3-layer DKN, fine-tuned by moving their landmarks, "
         "without keywords, if the row does not say Algorithm 1; those by leave-one-out are what this package makes by "
@@ -178,3 +182,49 @@ def _label(model: str, n_landmarks: int | None, n_tuning: int | None) -> str:
     if n_tuning is not None:
         parts.append(f"S' = {n_tuning:,}")
     return ", ".join(parts)
+
+
+THUMBNAIL_SIDE = 320
+
+
+def examples_section(
+    computed: Computed, pictures: Collection, features: str, grid: Grid, images: Path | None
+) -> Section:
+    """Pictures with their true keywords, the DKN's and the DMN's (the paper's figure of annotated examples).
+
+    images : the folder that the names of pictures are in; None where it is not on this machine
+    """
+    n_landmarks = max(grid.n_landmarks)
+    kernel = computed.runs(TABLE, model=kernel_model("supervised", 3), features=features, seed=0)
+    fine_tuned = computed.runs(
+        TABLE,
+        **{
+            "model": MAP_MODELS["landmarks"],
+            "features": features,
+            "S": n_landmarks,
+            "S'": max(grid.n_tuning),
+            "seed": 0,
+        },
+    )
+    found = []
+    for row in example_rows(len(pictures.test)):
+        position = pictures.n_train + row
+        answers = tuple(
+            Answer(method, tuple(runs[0]["ours"]["examples"][str(row)]))
+            for method, runs in (("DKN", kernel), (f"DMN, S = {n_landmarks:,}", fine_tuned))
+            if runs
+        )
+        truth = tuple(itertools.compress(pictures.keywords, pictures.labels[position]))
+        name = pictures.names[position]
+        found.append(Example(name, _thumbnail(images, name), truth, answers))
+    told = f"Test pictures, evenly spread over all; {features} features, our heads, one seed. * marks right keywords."
+    return Section("Annotated examples", (told,), examples=tuple(found) if kernel or fine_tuned else ())
+
+
+def _thumbnail(images: Path | None, name: str) -> str:
+    if images is None:
+        return ""
+    try:
+        return data_uri(make_thumbnail(images / name, THUMBNAIL_SIDE))
+    except PictureError:
+        return ""

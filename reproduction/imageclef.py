@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reproduction import honesty, imageclef_discrimination, relative_errors, scale
-from reproduction.cells import Cell, CellStore, collect
+from reproduction.cells import Cell, CellStore, collect, compute_missing
 from reproduction.collection import Collection
-from reproduction.computing import compute_missing
 from reproduction.laboratory import Laboratory
 from reproduction.report import Reproduction, Section, Table
 
@@ -25,15 +24,15 @@ GENERATED_DIFFERENCES = (
 )
 
 
-def plan_for(pictures: Collection, seeds: int, *, quick: bool) -> imageclef_discrimination.Plan:
+def grid_for(pictures: Collection, seeds: int, *, quick: bool) -> imageclef_discrimination.Grid:
     """The paper's S and S', as far as there are as many pictures; quick: one of each, one network and one seed."""
     n_landmarks, n_tuning = _sizes(pictures, (2000, 3000, 4000))
     if quick:
-        return imageclef_discrimination.Plan((3,), n_landmarks[:1], n_tuning[:1], 1)
-    return imageclef_discrimination.Plan((2, 3), n_landmarks, n_tuning, seeds)
+        return imageclef_discrimination.Grid((3,), n_landmarks[:1], n_tuning[:1], 1)
+    return imageclef_discrimination.Grid((2, 3), n_landmarks, n_tuning, seeds)
 
 
-def errors_plan_for(pictures: Collection, seeds: int, *, quick: bool) -> relative_errors.Plan | None:
+def errors_grid_for(pictures: Collection, seeds: int, *, quick: bool) -> relative_errors.Grid | None:
     """The paper's |T| and S', as far as there are as many pictures; None where there are too few of the web."""
     n_samples = tuple(size for size in range(2000, 10_001, 1000) if size <= len(pictures))
     if not n_samples:
@@ -42,7 +41,7 @@ def errors_plan_for(pictures: Collection, seeds: int, *, quick: bool) -> relativ
     slow = n_landmarks[:1]  # of Algorithm 1 and of free vectors
     if quick:
         n_landmarks, n_tuning, n_samples, slow, seeds = n_landmarks[:1], n_tuning[1:2], n_samples[:1], (), 1
-    return relative_errors.Plan("imageclef", n_landmarks, n_tuning, n_samples, slow, slow, seeds, pictures.n_train)
+    return relative_errors.Grid("imageclef", n_landmarks, n_tuning, n_samples, slow, slow, seeds, pictures.n_train)
 
 
 def _sizes(pictures: Collection, n_tuning: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -51,8 +50,8 @@ def _sizes(pictures: Collection, n_tuning: tuple[int, ...]) -> tuple[tuple[int, 
     return n_landmarks, tuple(size for size in n_tuning if size <= len(pictures))
 
 
-GENERATED = scale.Plan((2000, 4000, 6000, 8000, 10_000, 50_000, 100_000), (500, 1000), 4000, 5000)
-QUICK_GENERATED = scale.Plan((2000, 4000), (500,), 2000, 2000)
+GENERATED = scale.Grid((2000, 4000, 6000, 8000, 10_000, 50_000, 100_000), (500, 1000), 4000, 5000)
+QUICK_GENERATED = scale.Grid((2000, 4000), (500,), 2000, 2000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +60,9 @@ class Experiment:
 
     cells: tuple[Cell, ...]
     store: CellStore
-    discrimination: imageclef_discrimination.Plan | None
-    errors: relative_errors.Plan | None
-    at_scale: scale.Plan | None
+    discrimination: imageclef_discrimination.Grid | None
+    errors: relative_errors.Grid | None
+    at_scale: scale.Grid | None
 
     def run(self, tell: Callable[[str], None]) -> None:
         compute_missing(self.cells, self.store, tell)
@@ -103,10 +102,10 @@ def plan_imageclef(pictures: Collection | None, out: Path, seeds: int, *, genera
     cells: list[Cell] = []
     judged = errors = at_scale = None
     if pictures is not None:
-        judged = plan_for(pictures, seeds, quick=quick)
+        judged = grid_for(pictures, seeds, quick=quick)
         laboratory = Laboratory(pictures, out / "networks", N_HIDDEN, len(pictures.labels))
         cells += imageclef_discrimination.cells(laboratory, judged)
-        errors = errors_plan_for(pictures, seeds, quick=quick)
+        errors = errors_grid_for(pictures, seeds, quick=quick)
         if errors is not None:
             cells += relative_errors.cells(laboratory, FEATURES, errors)
     if generated:

@@ -10,10 +10,9 @@ from gramless.heads import Threshold
 from gramless.metrics import mean_average_precision, mf_concepts, mf_samples
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
-from reproduction.classifiers import Scores, hinge_on_kernel, squared_hinge_on_map
 from reproduction.collection import Collection
 from reproduction.discrimination import MAP_MODELS
-from reproduction.keywords import scores_of_unseen
+from reproduction.keywords import Scores, hinge_on_kernel, scores_of_unseen, squared_hinge_on_map
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
 from reproduction.report import Entry, Row, Table, over_seeds
 
@@ -24,7 +23,7 @@ MEASURES = paper.MEASURES["imageclef"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Grid:
     """Layers of the networks, S, S' and seeds."""
 
     n_layers: tuple[int, ...]
@@ -33,31 +32,31 @@ class Plan:
     seeds: int
 
 
-def cells(laboratory: Laboratory, plan: Plan) -> list[Cell]:
+def cells(laboratory: Laboratory, grid: Grid) -> list[Cell]:
     found = []
     n_train = laboratory.collection.n_train
-    for seed in range(plan.seeds):
-        for n_layers in plan.n_layers:
+    for seed in range(grid.seeds):
+        for n_layers in grid.n_layers:
             network = NetworkSpec("supervised", n_layers, n_train, seed)
             found.append(_cell(laboratory, network, None))
             if n_layers == 3:
-                for n_landmarks in plan.n_landmarks:
+                for n_landmarks in grid.n_landmarks:
                     found.append(_cell(laboratory, network, MapSpec(network, n_landmarks, seed)))
                     found += [
                         _cell(laboratory, network, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
-                        for n_tuning in plan.n_tuning
+                        for n_tuning in grid.n_tuning
                     ]
     return found
 
 
-def table(computed: Computed, plan: Plan) -> Table:
+def table(computed: Computed, grid: Grid) -> Table:
     rows = []
     models: list[tuple[str, int | None, int | None]] = [
-        (f"{n_layers}-layer DKN", None, None) for n_layers in plan.n_layers
+        (f"{n_layers}-layer DKN", None, None) for n_layers in grid.n_layers
     ]
-    for n_landmarks in plan.n_landmarks:
+    for n_landmarks in grid.n_landmarks:
         models.append((MAP_MODELS[None], n_landmarks, None))
-        models += [(MAP_MODELS["landmarks"], n_landmarks, n_tuning) for n_tuning in plan.n_tuning]
+        models += [(MAP_MODELS["landmarks"], n_landmarks, n_tuning) for n_tuning in grid.n_tuning]
     for model, n_s, n_tuned in models:
         runs = computed.runs(TABLE, **{"model": model, "S": n_s, "S'": n_tuned})
         theirs = paper.discrimination_row("imageclef", model, n_s, n_tuned)
@@ -71,7 +70,7 @@ def table(computed: Computed, plan: Plan) -> Table:
     return Table(
         "Discrimination on ImageCLEF",
         "One half of the development pictures for training, the other for testing; MF over samples, MF over concepts "
-        f"and MAP over samples in percent. {over_seeds(plan.seeds)}. S = 1,000 is the whole "
+        f"and MAP over samples in percent. {over_seeds(grid.seeds)}. S = 1,000 is the whole "
         "development set, test pictures without their concepts included. Thresholds are learned on out-of-fold scores.",
         tuple((title, len(MEASURES)) for title in HEADS.values()),
         MEASURES * len(HEADS),

@@ -15,6 +15,7 @@ from gramless.pictures.datasets.annotated import AnnotatedViews, mark_keywords
 from gramless.pictures.datasets.text_files import read_lines
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
+from reproduction.collection import Collection
 
 
 def read_imageclef(folder: Path, part: Literal["devel", "test"]) -> AnnotatedViews:
@@ -90,7 +91,7 @@ def read_features(path: Path, most: int | None = None) -> sparse.csr_array:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     if len(starts) - 1 != n_wanted:
-        raise DataError(f"{path} announces {n} vectors, but {len(starts) - 1} came. It may be cut off: copy it again.")
+        raise DataError(f"{path} announces {n} vectors, got {len(starts) - 1}. It may be cut off: copy it again.")
     return sparse.csr_array((np.concatenate(values), np.concatenate(positions), starts), shape=(n_wanted, dimension))
 
 
@@ -99,7 +100,7 @@ def _entries(path: Path, number: int, line: bytes, dimension: int) -> tuple[np.n
     count, *_ = numbers = _numbers(path, number, line)
     positions, values = numbers[1::2], numbers[2::2]
     if len(positions) != count or len(values) != count:
-        raise DataError(f"{path}: line {number} announces {count:g} entries, but {len(values)} pairs came.")
+        raise DataError(f"{path}: line {number} announces {count:g} entries, got {len(values)} pairs.")
     inside = (positions >= 0) & (positions < dimension) & (positions % 1 == 0)
     if not inside.all():
         raise DataError(
@@ -136,8 +137,37 @@ def _read_truth(path: Path, names: list[str], concepts: set[str]) -> list[list[s
 def _only_file(folder: Path, name: str) -> Path:
     found = sorted(folder.rglob(name))
     if len(found) != 1:
-        came = ", ".join(map(str, found)) or "there is none"
+        held = ", ".join(map(str, found)) or "there is none"
         raise DataError(
-            f"{folder} must hold one file {name}, in whichever subfolder, but {came}. Give ImageCLEF's folder."
+            f"{folder} must hold one file {name}, in whichever subfolder, but {held}. Give ImageCLEF's folder."
         )
     return found[0]
+
+
+MOST_UNLABELLED = 9_000  # pictures of the web: with the development set, the 10,000 of the paper's tables
+
+
+def open_imageclef(data: Path) -> Collection:
+    """The development set, one random half for training and the other for testing, then pictures of the web.
+
+    The latter come from files `*_train_visual_<descriptor>.feat(.gz)`, where every descriptor has one.
+    """
+    development = read_imageclef(data, "devel")
+    order = np.random.default_rng(0).permutation(len(development.names))
+    blocks = {name: development.views[name][order].toarray() for name in development.views.names}
+    web = feature_files(data, "train")
+    if blocks.keys() <= web.keys():
+        blocks = {name: np.concatenate([block, _unlabelled(web[name], block)]) for name, block in blocks.items()}
+    names = tuple(development.names[i] for i in order)
+    return Collection(Views(blocks), development.labels[order], len(order) // 2, development.keywords, names)
+
+
+def _unlabelled(path: Path, labelled: np.ndarray) -> np.ndarray:
+    """The vectors of pictures of the web, by the descriptor that the labelled ones have."""
+    found = read_features(path, MOST_UNLABELLED).toarray()
+    if found.shape[1] != labelled.shape[1]:
+        raise DataError(
+            f"{path} has vectors of {found.shape[1]} numbers, but those of the development set have "
+            f"{labelled.shape[1]}: they are not of one descriptor. Copy the file again, or take it out of the folder."
+        )
+    return np.asarray(found)

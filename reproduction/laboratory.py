@@ -119,7 +119,7 @@ class Laboratory:
         name = self._name(asdict(spec))
         path, checkpoint = self.folder / f"{name}.gramless", self.folder / f"{name}.checkpoint"
         if not path.exists():
-            save(self._learned(spec, checkpoint), path)
+            save(self.learn(spec, checkpoint), path)
         checkpoint.unlink(missing_ok=True)  # also of a run that was killed before it came to this
         return load(path)
 
@@ -144,7 +144,7 @@ class Laboratory:
         order, pool = rng.permutation(len(self.collection)), rng.permutation(self.n_candidates)
         return Draw(np.sort(pool[:n_landmarks]), order[::-1][: n_tuning or 0], order)
 
-    def _learned(self, spec: NetworkSpec, checkpoint: Path) -> DeepKernel:
+    def learn(self, spec: NetworkSpec, checkpoint: Path) -> DeepKernel:
         pictures = self.collection
         if spec.learning == "average":
             average = DeepKernelNetwork(
@@ -175,12 +175,12 @@ class Laboratory:
     def _initial(self, spec: MapSpec) -> DeepMapOfAll:
         gram = self.gram(spec.network)
         numbers = Views({NUMBER: np.arange(len(gram), dtype=np.float32)[:, None]})
-        return self._made(spec, looked_up(gram), numbers)
+        return self.make(spec, looked_up(gram), numbers)
 
     def _tuned(self, spec: MapSpec) -> DeepMapOfAll:
         path = self.folder / f"{self._name(asdict(spec))}.npz"
         if not path.exists():
-            made = self._made(spec, self.kernel(spec.network), self.collection.views)
+            made = self.make(spec, self.kernel(spec.network), self.collection.views)
             write_atomically(
                 path, lambda file: np.savez(file, phi=made.phi, unshaped=made.unshaped, curve=np.array(made.curve))
             )
@@ -188,7 +188,7 @@ class Laboratory:
             curve = [(int(step), float(error)) for step, error in file["curve"]]
             return DeepMapOfAll(file["phi"], curve, file["unshaped"])
 
-    def _made(self, spec: MapSpec, kernel: DeepKernel, views: Views) -> DeepMapOfAll:
+    def make(self, spec: MapSpec, kernel: DeepKernel, views: Views) -> DeepMapOfAll:
         drawn = self.draw(spec.n_landmarks, spec.n_tuning, spec.seed)
         network = DeepMapNetwork(kernel, landmarks=drawn.landmarks, random_state=spec.seed).fit(views)
         deep_map, curve = network.map_, []

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gramless.maps.tuning.held_out import error_gradient, held_out_error
 from gramless.metrics.approximation import pairwise_relative_error
+from gramless.support.progress import ProgressBar
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
-from reproduction.free_vectors import free_vectors
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec, Tuning
 from reproduction.report import Curve, Entry, Figure, Row, Table, over_seeds
 
@@ -32,7 +33,7 @@ LOSS_AT = (500, 2000)  # S and S' of the paper's figure of the loss
 
 
 @dataclass(frozen=True)
-class Plan:
+class Grid:
     """S, S' beside S itself, |T|, and seeds; the S of Algorithm 1 (first seed alone) and those of free vectors."""
 
     data_set: paper.DataSet
@@ -53,25 +54,25 @@ class Plan:
                 yield "algorithm1", n_tuning
 
 
-def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
+def cells(laboratory: Laboratory, features: str, grid: Grid) -> list[Cell]:
     """Algorithm 1 for the first seed; without a GPU it takes hours."""
     specs = [
-        MapSpec(NetworkSpec("supervised", 3, plan.max_samples, seed), n_landmarks, seed, tuning, n_tuning)
-        for seed in range(plan.seeds)
-        for n_landmarks in plan.n_landmarks
-        for tuning, n_tuning in plan.maps(n_landmarks)
+        MapSpec(NetworkSpec("supervised", 3, grid.max_samples, seed), n_landmarks, seed, tuning, n_tuning)
+        for seed in range(grid.seeds)
+        for n_landmarks in grid.n_landmarks
+        for tuning, n_tuning in grid.maps(n_landmarks)
         if tuning != "algorithm1" or seed == 0
     ]
-    networks = [NetworkSpec("supervised", 3, plan.max_samples, seed) for seed in range(plan.seeds)]
+    networks = [NetworkSpec("supervised", 3, grid.max_samples, seed) for seed in range(grid.seeds)]
     starts = [
-        MapSpec(network, n_landmarks, network.seed, "landmarks", max(plan.n_tuning))
+        MapSpec(network, n_landmarks, network.seed, "landmarks", max(grid.n_tuning))
         for network in networks
-        for n_landmarks in plan.free_landmarks
+        for n_landmarks in grid.free_landmarks
     ]
     return [
-        *(constant_cell(laboratory, features, network, plan.n_samples) for network in networks),
-        *(error_cell(laboratory, features, spec, plan.n_samples) for spec in specs),
-        *(free_cell(laboratory, features, start, plan.n_samples) for start in starts),
+        *(constant_cell(laboratory, features, network, grid.n_samples) for network in networks),
+        *(error_cell(laboratory, features, spec, grid.n_samples) for spec in specs),
+        *(free_cell(laboratory, features, start, grid.n_samples) for start in starts),
     ]
 
 
@@ -159,28 +160,28 @@ def constant_percent(gram: Tensor, rows: np.ndarray) -> float:
     return 100.0 * min(errors)
 
 
-def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) -> Table:
+def table(computed: Computed, features: str, grid: Grid, *, with_paper: bool) -> Table:
     """Over T of each size, and over the pictures outside S and S', which the paper has not.
 
     with_paper : whether the paper's table is about these features
     """
     constant = computed.runs(TABLE, model=CONSTANT, features=features)
-    rows = [_bound(CONSTANT, constant, plan)]
-    for n_landmarks in plan.n_landmarks:
-        if n_landmarks in plan.free_landmarks:
+    rows = [_bound(CONSTANT, constant, grid)]
+    for n_landmarks in grid.n_landmarks:
+        if n_landmarks in grid.free_landmarks:
             free = computed.runs(TABLE, model=FREE, features=features, S=n_landmarks)
-            rows.append(_bound(f"S = {n_landmarks:,}, {FREE}", free, plan))
-        for tuning, n_tuning in plan.maps(n_landmarks):
+            rows.append(_bound(f"S = {n_landmarks:,}, {FREE}", free, grid))
+        for tuning, n_tuning in grid.maps(n_landmarks):
             settings = {"model": METHODS[tuning], "features": features, "S": n_landmarks, "S'": n_tuning}
             runs = computed.runs(TABLE, **settings)
             over_t = [
                 Entry(
                     tuple(run["T"][str(size)] for run in runs),
-                    paper.relative_error(plan.data_set, n_landmarks, n_tuning, size) if with_paper else None,
+                    paper.relative_error(grid.data_set, n_landmarks, n_tuning, size) if with_paper else None,
                     "lower",
                     2,
                 )
-                for size in plan.n_samples
+                for size in grid.n_samples
             ]
             unseen = tuple(run["outside"] for run in runs if run["outside"] is not None)
             of_tuning = "" if n_tuning is None else f", S' = {n_tuning:,}"
@@ -190,37 +191,37 @@ def table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) ->
                     (*over_t, Entry(unseen if unseen or not runs else None, None, None, 2)),
                 )
             )
-    of_algorithm1 = ", one of Algorithm 1" if plan.algorithm1_landmarks else ""
+    of_algorithm1 = ", one of Algorithm 1" if grid.algorithm1_landmarks else ""
     of_free = " Vectors of S numbers, fitted to these very values, say what a map to as many could reach at best."
     return Table(
         f"Relative errors, {features} features",
         "Percent, mean over all pairs of T of |a - b| / (|a| + |b|), a the inner product of two vectors and b the "
-        f"kernel's value; supervised 3-layer DKN. {over_seeds(plan.seeds)}{of_algorithm1}. The first row says how "
+        f"kernel's value; supervised 3-layer DKN. {over_seeds(grid.seeds)}{of_algorithm1}. The first row says how "
         "much there is to approximate: RE shrinks with the spread of the kernel's values, and the paper does not say "
-        f"what its own kernel has.{of_free if plan.free_landmarks else ''} An initial map "
+        f"what its own kernel has.{of_free if grid.free_landmarks else ''} An initial map "
         "gives a landmark's values exactly; moved landmarks are no pictures any more and give these up, so the last "
         "column leaves out S and S'.",
         (),
-        (*(f"T = {size:,}" for size in plan.n_samples), "outside S and S'"),
+        (*(f"T = {size:,}" for size in grid.n_samples), "outside S and S'"),
         tuple(rows),
         like_for_like=False,
     )
 
 
-def _bound(label: str, runs: Sequence[Figures], plan: Plan) -> Row:
+def _bound(label: str, runs: Sequence[Figures], grid: Grid) -> Row:
     """What no map is: nothing is published beside it, and no picture is outside."""
-    over_t = (Entry(tuple(run["T"][str(size)] for run in runs), None, None, 2) for size in plan.n_samples)
+    over_t = (Entry(tuple(run["T"][str(size)] for run in runs), None, None, 2) for size in grid.n_samples)
     return Row(label, (*over_t, Entry(None, None, None, 2)))
 
 
-def beside_the_possible(computed: Computed, features: str, plan: Plan) -> list[str]:
+def beside_the_possible(computed: Computed, features: str, grid: Grid) -> list[str]:
     """What as many numbers as landmarks hold of the kernel here, beside the lowest error that is published for them."""
     told = []
-    size = max(plan.n_samples)
-    for n_landmarks in plan.free_landmarks:
+    size = max(grid.n_samples)
+    for n_landmarks in grid.free_landmarks:
         runs = computed.runs(TABLE, model=FREE, features=features, S=n_landmarks)
         free = Entry(tuple(run["T"][str(size)] for run in runs), None, None, 2)
-        published = [paper.relative_error(plan.data_set, n_landmarks, n_tuning, size) for n_tuning in plan.n_tuning]
+        published = [paper.relative_error(grid.data_set, n_landmarks, n_tuning, size) for n_tuning in grid.n_tuning]
         lowest = min((figure for figure in published if figure is not None), default=None)
         if free.values and lowest is not None:
             told.append(
@@ -231,10 +232,10 @@ def beside_the_possible(computed: Computed, features: str, plan: Plan) -> list[s
     return told
 
 
-def loss_figure(computed: Computed, features: str, plan: Plan) -> Figure:
+def loss_figure(computed: Computed, features: str, grid: Grid) -> Figure:
     """Held-out error by iteration, at the S and S' of the paper's figure or the nearest that were computed."""
-    n_landmarks = min(plan.n_landmarks, key=lambda size: abs(size - LOSS_AT[0]))
-    n_tuning = min(plan.n_tuning, key=lambda size: abs(size - LOSS_AT[1]))
+    n_landmarks = min(grid.n_landmarks, key=lambda size: abs(size - LOSS_AT[0]))
+    n_tuning = min(grid.n_tuning, key=lambda size: abs(size - LOSS_AT[1]))
     curves = []
     for model in list(METHODS.values())[1:]:
         settings = {"model": model, "features": features, "S": n_landmarks, "S'": n_tuning, "seed": 0}
@@ -250,3 +251,32 @@ def loss_figure(computed: Computed, features: str, plan: Plan) -> Figure:
         "relative error, %",
         tuple(curves),
     )
+
+
+STEPS = 300
+STEP_SIZE = 0.05  # of the typical entry of the start
+CHECK_EVERY = 10
+
+
+def free_vectors(start: Tensor, gram: Tensor) -> Tensor:
+    """Vectors fitted to kernel values themselves: what so many numbers per sample can hold of a kernel, (n, d).
+
+    A map of d components gives a vector phi(x) to whatever sample comes. Without a map, n vectors of d numbers can be
+    fitted to the values between n samples and to nothing else: as far as the fit finds the best, no way of choosing or
+    tuning a map of d components comes closer on those samples.
+
+    Every vector is moved down the gradient of the relative error between different samples. The best vectors that were
+    met, so never worse than the start. 300 steps of 2 n^2 d multiply-adds, and five n x n matrices of memory.
+    """
+    phi, best, lowest = start.clone(), start, held_out_error(start, gram)
+    step_size = STEP_SIZE * start.square().mean().sqrt().item()
+    optimizer = torch.optim.Adam([phi], betas=(0.9, 0.99))
+    with ProgressBar("vectors without a map", STEPS) as progress:
+        for step in range(STEPS):
+            optimizer.param_groups[0]["lr"] = step_size * (1 - step / STEPS)
+            phi.grad = error_gradient(phi, gram)
+            optimizer.step()
+            progress.advance()
+            if (step + 1) % CHECK_EVERY == 0 and (error := held_out_error(phi, gram)) < lowest:
+                best, lowest = phi.clone(), error
+    return best

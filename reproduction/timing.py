@@ -27,7 +27,7 @@ N_RUNS = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class Grid:
     """|T|, and the S of the maps whose growth and whose time per picture are measured."""
 
     n_samples: tuple[int, ...]
@@ -36,15 +36,15 @@ class Plan:
     max_samples: int
 
 
-def cells(laboratory: Laboratory, features: str, plan: Plan) -> list[Cell]:
-    network = NetworkSpec("supervised", 3, plan.max_samples, 0)
+def cells(laboratory: Laboratory, features: str, grid: Grid) -> list[Cell]:
+    network = NetworkSpec("supervised", 3, grid.max_samples, 0)
     growth = [
         growth_cell(laboratory, features, network, n_landmarks, size)
-        for size in plan.n_samples
-        for n_landmarks in (None, *plan.grown_landmarks)
+        for size in grid.n_samples
+        for n_landmarks in (None, *grid.grown_landmarks)
     ]
     return growth + [
-        picture_cell(laboratory, features, network, n_landmarks) for n_landmarks in (None, *plan.n_landmarks)
+        picture_cell(laboratory, features, network, n_landmarks) for n_landmarks in (None, *grid.n_landmarks)
     ]
 
 
@@ -104,12 +104,12 @@ def timed(work: Callable[[], Result]) -> tuple[Result, float]:
     return result, time.perf_counter() - started
 
 
-def growth_figure(computed: Computed, features: str, plan: Plan) -> Figure:
+def growth_figure(computed: Computed, features: str, grid: Grid) -> Figure:
     curves = []
-    for device, n_landmarks in product(computed.devices(GROWTH), (None, *plan.grown_landmarks)):
+    for device, n_landmarks in product(computed.devices(GROWTH), (None, *grid.grown_landmarks)):
         found = [
             (float(size), run["seconds"])
-            for size in plan.n_samples
+            for size in grid.n_samples
             for run in computed.runs(GROWTH, features=features, S=n_landmarks, T=size, device=device)
         ]
         if found:
@@ -126,11 +126,11 @@ def growth_figure(computed: Computed, features: str, plan: Plan) -> Figure:
     )
 
 
-def picture_table(computed: Computed, features: str, plan: Plan, *, with_paper: bool) -> Table:
+def picture_table(computed: Computed, features: str, grid: Grid, *, with_paper: bool) -> Table:
     """with_paper : whether the paper's times are about these features"""
     rows = []
     devices = computed.devices(PER_PICTURE) or [device_name()]
-    for n_landmarks in (None, *plan.n_landmarks):
+    for n_landmarks in (None, *grid.n_landmarks):
         theirs = paper.seconds_per_picture("corel5k", n_landmarks) if with_paper else None
         entries = []
         for device in devices:

@@ -1,10 +1,14 @@
-"""Random deep kernel networks for property-based tests."""
+"""Random deep kernel networks for property-based tests, and what holds for both kinds of maps."""
+
+from dataclasses import replace
 
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
 import gramless as gl
-from gramless.kernels import ChiSquare, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.kernels import NAMED, ChiSquare, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.maps import layered_map
 from gramless.network import Layer, ViewKernel, make_activation
 
 KERNELS = (
@@ -47,3 +51,15 @@ def approximated_kernel(rng, n_rows, n_landmarks):
 
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+def kernels_by_name(scale=1.2):
+    """Every p.s.d. kernel that has a name, at a scale where it has one: what holds for all holds for a new one too."""
+    named = (kernel for kernel in NAMED.values() if not kernel.conditional)
+    return [replace(kernel, scale=scale) if hasattr(kernel, "scale") else kernel for kernel in named]
+
+
+def unfolded(network, X, **settings):
+    """The map of a DeepMapNetwork's kernel with every layer unfolded, on its landmarks."""
+    settings = {"n_components": network.n_components, "generator": torch.Generator().manual_seed(0)} | settings
+    return layered_map(network.kernel_, network.landmarks_, network.kernel_.views(X), **settings)

@@ -71,30 +71,20 @@ _ROOMS = ("blocks", "engine", "estimators", "heads", "kernels", "learning", "map
 """Packages that are there as attributes, without being imported by name."""
 
 _HOMES = {
-    "DeepKernel": "deep_kernel",
-    "DeepKernelClassifier": "estimators",
-    "DeepKernelNetwork": "estimators",
-    "DeepKernelRegressor": "estimators",
-    "DeepMapClassifier": "estimators",
-    "DeepMapNetwork": "estimators",
-    "DeepMapRegressor": "estimators",
-    "LeaveOneOut": "learning",
-    "SemiSupervised": "learning",
-    "Supervised": "learning",
-    "Views": "views",
-    "config_context": "support.config",
-    "export_onnx": "storage.onnx",
-    "get_config": "support.config",
-    "in_blocks": "blocks",
-    "load": "storage",
-    "permutation_importances": "estimators",
-    "relative_error": "metrics",
-    "sampled_relative_error": "metrics",
-    "save": "storage",
-    "set_config": "support.config",
-    "write_partitions": "blocks",
+    "blocks": ("in_blocks", "write_partitions"),
+    "deep_kernel": ("DeepKernel",),
+    "estimators": (
+        *("DeepKernelClassifier", "DeepKernelNetwork", "DeepKernelRegressor"),
+        *("DeepMapClassifier", "DeepMapNetwork", "DeepMapRegressor", "permutation_importances"),
+    ),
+    "learning": ("LeaveOneOut", "SemiSupervised", "Supervised"),
+    "metrics": ("relative_error", "sampled_relative_error"),
+    "storage": ("load", "save"),
+    "storage.onnx": ("export_onnx",),
+    "support.config": ("config_context", "get_config", "set_config"),
+    "views": ("Views",),
 }
-"""Where each name comes from: imported when it is first used, since PyTorch, Numba and scikit-learn take seconds."""
+"""Where names come from: each is imported when it is first used, since PyTorch, Numba and scikit-learn take seconds."""
 
 
 if not TYPE_CHECKING:  # or type checkers would take every name for one that is there
@@ -102,10 +92,11 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one that is 
     def __getattr__(name: str) -> Any:
         if name in _ROOMS:
             return importlib.import_module(f"gramless.{name}")
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(importlib.import_module(f"gramless.{_HOMES[name]}"), name)
-        return value
+        for home, names in _HOMES.items():
+            if name in names:
+                globals()[name] = getattr(importlib.import_module(f"gramless.{home}"), name)
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

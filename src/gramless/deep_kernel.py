@@ -132,10 +132,9 @@ class DeepKernel:
         plan = self.plan(len(X), len(Z), dtype, device, symmetric=X is Z, streamed=X.torch_device != device)
         return finite(kernel_matrix(plan, X, Z, lambda tile: self.evaluator(tile, dtype, device), dtype, device))
 
-    def diagonal_tensor(self, X: Views, dtype: torch.dtype | None = None) -> Tensor:
+    def diagonal_tensor(self, X: Views) -> Tensor:
         """kappa(x, x) of matched views: (n,)."""
-        dtype = dtype or X.dtype
-        device = choose_device(X)
+        dtype, device = X.dtype, choose_device(X)
         output = torch.empty(len(X), dtype=dtype, device=X.torch_device or "cpu")
         per_row = dtype.itemsize * (2 * X.shape[1] + 4 * len(self.inputs))
         for rows in row_blocks(len(X), per_row, min(current_budget() // 2, DIAGONAL_BLOCK_BYTES)):

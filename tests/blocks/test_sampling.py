@@ -12,7 +12,7 @@ from scipy import sparse, stats
 
 import gramless as gl
 from gramless.blocks import Block, draw
-from gramless.blocks.sampling import row_keys
+from gramless.blocks.base import row_keys
 
 
 def pieces(array, cuts):

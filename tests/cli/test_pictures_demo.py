@@ -2,7 +2,7 @@
 
 import pytest
 
-import gramless.cli.pictures_demo
+import gramless.pictures.demo
 from gramless.pictures.demo import SceneSizes, run_pictures_demo
 from tests.cli.conftest import call
 
@@ -14,7 +14,7 @@ def small(monkeypatch):
     def run(files, tell):
         return run_pictures_demo(files, tell, SMALL)
 
-    monkeypatch.setattr(gramless.cli.pictures_demo, "run_pictures_demo", run)
+    monkeypatch.setattr(gramless.pictures.demo, "run_pictures_demo", run)
 
 
 def test_it_leaves_a_model_a_gallery_and_commands_to_try(small, tmp_path):
@@ -44,7 +44,7 @@ def test_ctrl_c_says_what_is_kept(tmp_path, monkeypatch):
     def interrupted(files, tell):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gramless.cli.pictures_demo, "run_pictures_demo", interrupted)
+    monkeypatch.setattr(gramless.pictures.demo, "run_pictures_demo", interrupted)
     done = call("demo", "--pictures", "--out", tmp_path)
     assert done.exit_code == 130
     assert done.stderr.count("\n") == 1

@@ -9,12 +9,10 @@ from PIL import Image
 
 import gramless as gl
 from gramless.demo.accuracy import Outcome, compare_methods, draw_split
-from gramless.demo.approximation import measure_errors, measure_times
 from gramless.demo.digits import DigitsViews, load_digits_views
-from gramless.demo.experiment import Part, pick_examples, run_demo
+from gramless.demo.experiment import measure_errors, measure_times, pick_examples, run_demo
 from gramless.demo.figure import save_figure
-from gramless.demo.result import Accuracy, DemoResult, DemoSizes, Timing, growth, summarise
-from gramless.demo.tables import table_of
+from gramless.demo.result import TABLES, Accuracy, DemoResult, DemoSizes, Part, Timing, growth, summarise
 
 SMALL = DemoSizes(
     n_digits=300,
@@ -164,7 +162,7 @@ def test_examples_are_different_digits_and_one_mistake():
 @pytest.mark.parametrize("part", Part)
 def test_tables_have_a_row_per_measurement(part, result):
     expected = {Part.ACCURACY: 5, Part.ERROR: 2, Part.TIME: 3}
-    assert table_of(part, result).row_count == expected[part]
+    assert TABLES[part](result).row_count == expected[part]
 
 
 def test_picture_is_a_small_png(result):

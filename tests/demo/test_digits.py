@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from gramless.demo.digit_views import DESCRIPTIONS
-from gramless.demo.digits import describe_pictures, load_digits_views
+from gramless.demo.digits import DESCRIPTIONS, describe_pictures, load_digits_views
 
 WIDTHS = {
     "pixels": 64,

@@ -20,39 +20,32 @@ from gramless.engine.samples import sample_block
 from gramless.errors import DataError
 from gramless.kernels import (
     ArcCosine,
-    ChiSquare,
     Custom,
     Distance,
     Gaussian,
     Hellinger,
     Intersection,
-    Laplacian,
     Linear,
     Polynomial,
     RationalQuadratic,
 )
 from gramless.network import Layer, Network, ViewKernel, make_activation
+from tests.networks import kernels_by_name
 
 CPU = torch.device("cpu")
 KERNELS = (
+    *(kernel for kernel in kernels_by_name() if kernel != ArcCosine(order=0)),  # whose slope is infinite
     Linear(normalize=True),
-    Linear(),
     Polynomial(degree=2, normalize=True),
     Polynomial(degree=3, offset=0.5, normalize=True),
     Polynomial(degree=5, offset=0.1),
-    Gaussian(scale=0.6),
     Gaussian(scale=3.0, normalize=True),
     RationalQuadratic(scale=0.6, alpha=0.3),
     RationalQuadratic(scale=2.0, alpha=50.0, normalize=True),
     Intersection(normalize=True),
-    Intersection(),
     Hellinger(normalize=True),
     Hellinger(root=4, normalize=True),
-    Hellinger(),
-    Laplacian(scale=1.5),
-    ChiSquare(scale=1.0),
     ArcCosine(order=1, normalize=True),
-    ArcCosine(order=2),
     Custom(lambda x, z: 1.0 / (1.0 + x.sum(1)[:, None] + z.sum(1))),
 )
 ACTIVATIONS = ("tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.2))

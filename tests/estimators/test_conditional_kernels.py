@@ -10,7 +10,7 @@ from scipy import sparse
 import gramless as gl
 from gramless.maps import CollapsedMap
 from gramless.maps.landmarks import SELECTORS
-from tests.layered import unfolded
+from tests.networks import unfolded
 
 KERNELS = ("distance", "hellinger", "linear")
 

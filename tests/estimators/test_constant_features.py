@@ -7,7 +7,7 @@ import torch
 import gramless as gl
 from gramless.kernels import NAMED, make_kernel
 from gramless.learning import SemiSupervised, Supervised, spread
-from tests.layered import unfolded
+from tests.networks import unfolded
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")
 

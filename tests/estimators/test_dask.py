@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from gramless.blocks import same_run
+from gramless.blocks import writing
 from tests.tolerances import of_sum
 
 da = pytest.importorskip("dask.array")
@@ -125,7 +125,7 @@ def test_partitions_that_a_dead_client_has_written_are_not_computed_again(
     X, _ = samples
     traces = tmp_path / "traces"
     traces.mkdir()
-    monkeypatch.setattr(same_run, "PLACES", 2)
+    monkeypatch.setattr(writing, "PLACES", 2)
     vectors = here.map_network_.transform(on_cluster(X))
     traced = vectors.map_blocks(counted, traces, meta=np.empty((0, 0), np.float32))
     whole = gl.write_partitions(traced, tmp_path / "whole.parquet")

@@ -18,8 +18,7 @@ import gramless as gl
 from gramless.kernels import Gaussian
 from gramless.maps.landmarks import SELECTORS
 from gramless.maps.tuning import TUNERS, RepresenterMap, tune_algorithm1
-from tests.layered import unfolded
-from tests.networks import random_views
+from tests.networks import random_views, unfolded
 
 NETWORK = gl.DeepKernelNetwork(hidden=(5,), activation="sinh", learning=None, random_state=0)
 

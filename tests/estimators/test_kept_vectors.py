@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from gramless.blocks import same_run
+from gramless.blocks import writing
 from gramless.estimators.kept_vectors import OURS, kept_vectors
 
 N, ROWS = 600, 100
@@ -27,8 +27,8 @@ def _in_this_process():
 
 @pytest.fixture(autouse=True)
 def _a_short_look(monkeypatch):
-    monkeypatch.setattr(same_run, "LOOKED_AT", 5)
-    monkeypatch.setattr(same_run, "PLACES", 2)
+    monkeypatch.setattr(writing, "LOOKED_AT", 5)
+    monkeypatch.setattr(writing, "PLACES", 2)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 import gramless as gl
 from gramless.learning import LeaveOneOut
-from tests.oracles import ridge as oracle
+from tests.oracles import heads as oracle
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")

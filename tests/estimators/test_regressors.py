@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 import gramless as gl
 from gramless.estimators.numbers import TargetScale
 from gramless.learning import LeaveOneOut
-from tests.oracles import ridge as oracle
+from tests.oracles import heads as oracle
 
 SOON = gl.DeepKernelNetwork(learning=LeaveOneOut(max_evaluations=8))
 BOTH = [

@@ -11,14 +11,14 @@ from PIL import Image
 import gramless as gl
 from gramless.estimators.importances import Importances
 from gramless.estimators.permutation import PermutationImportances
-from gramless.figures.importances_figure import (
+from gramless.figures.drawing import (
     MOST_LABELS,
+    STYLE,
     by_kernels,
-    draw,
+    draw_importances,
     drawn_labels,
     save_importances_figure,
 )
-from gramless.figures.learned_weights_figure import STYLE
 
 
 def made_up(n_labels, views=("a", "b", "c"), seed=0):
@@ -40,7 +40,7 @@ def test_every_share_is_written_where_it_belongs(n_labels):
     found = made_up(n_labels)
     shuffled = drops(found.views)
     with rc_context(STYLE):
-        *maps, bars, lost = draw(found, shuffled).axes
+        *maps, bars, lost = draw_importances(found, shuffled).axes
     order = np.argsort(-found.of_views.mean(0))
     assert [label.get_text() for label in maps[0].get_yticklabels()] == [found.views[view] for view in order]
     shown = by_kernels(found)[order].ravel()
@@ -77,7 +77,7 @@ def test_names_of_any_kind_stay_within_a_png(n_labels, names):
     save_importances_figure(found, file, drops(names))
     assert Image.open(file).format == "PNG"
     with rc_context(STYLE):
-        figure = draw(found, drops(names))
+        figure = draw_importances(found, drops(names))
         for axes in figure.axes:
             ticks = [*axes.get_xticklabels(), *axes.get_yticklabels()]
             boxes = [tick.get_window_extent() for tick in ticks if tick.get_text().strip()]

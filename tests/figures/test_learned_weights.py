@@ -12,8 +12,8 @@ from rich.console import Console
 
 import gramless as gl
 from gramless.errors import DataError
+from gramless.figures.drawing import STYLE, draw_weights, save_weights_figure
 from gramless.figures.learned_weights import input_shares, shares_by, weights_table
-from gramless.figures.learned_weights_figure import STYLE, _draw, save_weights_figure
 from gramless.kernels import NAMED, ArcCosine, ChiSquare, Custom, Distance, Gaussian, Linear, Polynomial, kernel_name
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views, seeds
@@ -138,7 +138,7 @@ def test_names_of_kernels_do_not_run_into_each_other_or_out_of_the_picture():
     kernels = [*NAMED.values(), Distance("none", root=4)]
     found = shares_by(network([("a", kernel) for kernel in kernels], (np.ones((1, len(kernels))), "exp")))
     with rc_context(STYLE):
-        names = [label.get_window_extent() for label in _draw(found).axes[0].get_xticklabels()]
+        names = [label.get_window_extent() for label in draw_weights(found).axes[0].get_xticklabels()]
     assert all(one.x1 < next_one.x0 for one, next_one in pairwise(names))
     assert min(name.y0 for name in names) > 0
 

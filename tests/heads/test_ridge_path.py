@@ -20,7 +20,7 @@ from gramless.heads.ridge_path import (
     learn_uncertainty,
     leave_one_out_curve,
 )
-from tests.oracles import ridge as oracle
+from tests.oracles import heads as oracle
 
 ALPHAS = np.array([1e-3, 0.1, 10.0])
 CLOSE = {"rtol": 1e-8, "atol": 1e-9}  # float64, and systems of condition n / alpha below 1e6

@@ -10,7 +10,7 @@ import gramless as gl
 from gramless.engine import Precision, is_movable
 from gramless.engine.evaluator import FusedEvaluator
 from gramless.kernels import KERNELS, NAMED, Formula, Kernel, Operation, Statistic
-from gramless.kernels.features import roots
+from gramless.kernels.statistics import roots
 from gramless.network import Layer, Network, ViewKernel, make_activation
 from gramless.storage.storable import VALUES
 

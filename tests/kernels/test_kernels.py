@@ -34,24 +34,7 @@ from tests.contracts.kernels import (
 from tests.contracts.samples import MOST_FEATURES
 from tests.oracles import kernels as oracle
 
-SCALE = 1.7
 ANGLE_ACCURACY = tolerances.of_angle(MOST_FEATURES, np.float64)
-
-NAMED_ORACLES = {
-    "linear": oracle.linear,
-    "poly2": oracle.polynomial(2),
-    "poly3": oracle.polynomial(3),
-    "gaussian": oracle.gaussian(SCALE),
-    "rational-quadratic": oracle.rational_quadratic(SCALE),
-    "laplacian": oracle.laplacian(SCALE),
-    "intersection": oracle.intersection,
-    "chi2": oracle.chi_square(SCALE),
-    "hellinger": oracle.hellinger,
-    "hellinger4": oracle.hellinger4,
-    "arccos0": oracle.arc_cosine(0),
-    "arccos1": oracle.arc_cosine(1),
-    "arccos2": oracle.arc_cosine(2),
-}
 
 
 def tapered_product(X, Z):
@@ -67,19 +50,19 @@ def known_gram():
 
 
 def settled(kernel):
-    return replace(kernel, scale=SCALE) if hasattr(kernel, "scale") else kernel
+    return replace(kernel, scale=oracle.SCALE) if hasattr(kernel, "scale") else kernel
 
 
 def cases():
-    for name, pair in NAMED_ORACLES.items():
+    for name, pair in oracle.NAMED.items():
         accuracy = ANGLE_ACCURACY if name == "arccos0" else 1e-10
         yield KernelCase(name, settled(NAMED[name]), pair, accuracy)
     for degree, offset in ((1, 0.5), (2, 1.0), (3, 0.25), (4, 0.0), (5, 2.0)):
         kernel = Polynomial(degree=degree, offset=offset)
         yield KernelCase(f"polynomial-{degree}-{offset:g}", kernel, oracle.polynomial(degree, offset))
     for alpha in (0.1, 3.5, 1e5):
-        kernel = RationalQuadratic(scale=SCALE, alpha=alpha)
-        yield KernelCase(f"rational-quadratic-{alpha:g}", kernel, oracle.rational_quadratic(SCALE, alpha))
+        kernel = RationalQuadratic(scale=oracle.SCALE, alpha=alpha)
+        yield KernelCase(f"rational-quadratic-{alpha:g}", kernel, oracle.rational_quadratic(oracle.SCALE, alpha))
     yield KernelCase("custom", Custom(tapered_product), oracle.tapered_product)
     own = Custom(tapered_product, diagonal_function=lambda X: (X**2).sum(1))
     yield KernelCase("custom-with-diagonal", own, oracle.tapered_product)
@@ -107,7 +90,7 @@ class TestEveryNonNegativeKernel(NonNegativeKernelContract):
 
 
 def test_every_named_kernel_has_an_oracle():
-    assert set(NAMED_ORACLES) == {name for name, kernel in NAMED.items() if not kernel.conditional}
+    assert set(oracle.NAMED) == {name for name, kernel in NAMED.items() if not kernel.conditional}
     assert {case.name for case in NONNEGATIVE} == {"intersection", "chi2", "hellinger", "hellinger4"}
 
 
@@ -115,9 +98,9 @@ SKLEARN = {
     "linear": (Linear(), sklearn_kernels.linear_kernel, {}),
     "linear-normalised": (Linear(normalize=True), sklearn_kernels.cosine_similarity, {}),
     "polynomial": (Polynomial(degree=3, offset=0.5), sklearn_kernels.polynomial_kernel, {"gamma": 1, "coef0": 0.5}),
-    "gaussian": (Gaussian(scale=SCALE), sklearn_kernels.rbf_kernel, {"gamma": 1 / (2 * SCALE**2)}),
-    "laplacian": (Laplacian(scale=SCALE), sklearn_kernels.laplacian_kernel, {"gamma": 1 / SCALE}),
-    "chi2": (ChiSquare(scale=SCALE), sklearn_kernels.chi2_kernel, {"gamma": 1 / SCALE}),
+    "gaussian": (Gaussian(scale=oracle.SCALE), sklearn_kernels.rbf_kernel, {"gamma": 1 / (2 * oracle.SCALE**2)}),
+    "laplacian": (Laplacian(scale=oracle.SCALE), sklearn_kernels.laplacian_kernel, {"gamma": 1 / oracle.SCALE}),
+    "chi2": (ChiSquare(scale=oracle.SCALE), sklearn_kernels.chi2_kernel, {"gamma": 1 / oracle.SCALE}),
 }
 
 
@@ -130,9 +113,9 @@ def test_agrees_with_scikit_learn(kernel, function, options, rng):
 
 def test_chi_square_does_not_depend_on_how_rows_are_tiled(monkeypatch, rng):
     X, Z = torch.from_numpy(rng.random((50, 6))), torch.from_numpy(rng.random((31, 6)))
-    whole = ChiSquare(scale=SCALE).pairwise(X, Z)
+    whole = ChiSquare(scale=oracle.SCALE).pairwise(X, Z)
     monkeypatch.setattr("gramless.kernels.statistics.TILE_ELEMENTS", 400)  # two rows at a time, and one left over
-    torch.testing.assert_close(ChiSquare(scale=SCALE).pairwise(X, Z), whole, rtol=1e-14, atol=0)
+    torch.testing.assert_close(ChiSquare(scale=oracle.SCALE).pairwise(X, Z), whole, rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])

@@ -21,7 +21,7 @@ from tests.contracts.selectors import (
     select,
     two_views,
 )
-from tests.oracles import landmarks as oracle
+from tests.oracles import maps as oracle
 
 NEEDS_MEMORY = ("kmeans", "rpcholesky", "leverage")
 

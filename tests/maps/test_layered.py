@@ -8,18 +8,15 @@ from hypothesis import strategies as st
 
 import gramless as gl
 from gramless.kernels import Gaussian, Intersection, Linear, Polynomial
-from gramless.maps import build_layered
-from gramless.maps.explicit import Eigen, Exact, Fourier, Unary, inner
+from gramless.maps import layered_map
+from gramless.maps.explicit import Exact, Fourier, Unary
 from gramless.network import Layer, ViewKernel, make_activation
-from tests.layered import unfolded
-from tests.networks import random_kernel, random_views, seeds
+from tests.networks import random_kernel, random_views, seeds, unfolded
 from tests.oracles import networks as oracle
 
 
-def build(kernel, landmarks, recipes=None, n_components=None, dtype=torch.float64):
-    recipes = recipes or [Eigen()] * len(kernel.inputs)
-    n_components = n_components or [None] * len(kernel.layers)
-    return build_layered(kernel, landmarks, recipes, n_components, dtype, torch.Generator().manual_seed(0))
+def build(kernel, landmarks, **settings):
+    return layered_map(kernel, landmarks, landmarks, generator=torch.Generator().manual_seed(0), **settings)
 
 
 def oracle_map(kernel, deep_map, views, landmarks, names):
@@ -63,8 +60,8 @@ def paper_network(views):
 def test_with_exact_unary_and_fourier_input_maps(rng, unary):
     views = random_views(rng, 20)
     kernel = paper_network(views)
-    recipes = [Exact(), Exact(), Fourier(n_frequencies=40), unary] * 2
-    deep_map = build(kernel, views[:12], recipes)
+    recipes = {"linear": Exact(), "polynomial": Exact(), "gaussian": Fourier(n_frequencies=40), "intersection": unary}
+    deep_map = build(kernel, views[:12], input_maps=recipes)
     expected = oracle_map(kernel, deep_map, views, views[:12], ["sinh", "exp"])
     found = deep_map.transform(views).numpy()
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-8)
@@ -75,14 +72,14 @@ def test_fewer_components_in_a_hidden_layer_are_a_worse_map_with_the_output_widt
     kernel = paper_network(views)
     errors = []
     for kept in (1, 4, None):
-        deep_map = build(kernel, views[:15], n_components=[kept, 10])
+        deep_map = build(kernel, views[:15], hidden_components=kept, n_components=10)
         assert deep_map.n_components == 10
         phi = deep_map.transform(views[:15]).numpy()
         errors.append(np.linalg.norm(phi @ phi.T - kernel(views[:15])))
     assert errors[0] > errors[1] > errors[2]
 
 
-def test_a_unit_can_be_written_out_and_its_inner_products_are_the_weighted_sums(rng):
+def test_responses_are_activations_of_inner_products_of_concatenations_that_are_written_out(rng):
     views = random_views(rng, 12)
     kernel = paper_network(views)
     deep_map = build(kernel, views[:8])
@@ -90,12 +87,10 @@ def test_a_unit_can_be_written_out_and_its_inner_products_are_the_weighted_sums(
         m.transform(views.tensor(entry.view, torch.float64))
         for entry, m in zip(kernel.inputs, deep_map.input_maps, strict=True)
     ]
-    layer = deep_map.map_layers[0]
-    concatenation = layer.concatenate(maps)
-    for p in range(3):
-        by_hand = concatenation.unit(p) @ concatenation.unit(p).T
-        weighted = sum(w * inner(phi, phi) for w, phi in zip(kernel.layers[0].weights[p], maps, strict=True))
-        torch.testing.assert_close(by_hand, weighted)
+    layer = deep_map.layers[0]
+    for weights, responses in zip(layer.weights, layer.responses(maps), strict=True):
+        unit = torch.cat([weight.sqrt() * phi for weight, phi in zip(weights, maps, strict=True)], dim=1)
+        torch.testing.assert_close(responses, torch.sinh(unit @ unit[:8].T))
 
 
 def test_small_blocks_give_the_same_map(rng):

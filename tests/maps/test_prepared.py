@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.maps.prepared import FEW
+from gramless.maps.collapsed import FEW
 from tests.networks import random_kernel, random_views
 
 
@@ -26,9 +26,9 @@ def prepared(monkeypatch):
     """How many samples evaluators were prepared for, one after the other."""
     seen, evaluator = [], gl.DeepKernel.evaluator
 
-    def watched(self, Z, *rest):
+    def watched(self, Z, *rest, **settings):
         seen.append(len(Z))
-        return evaluator(self, Z, *rest)
+        return evaluator(self, Z, *rest, **settings)
 
     monkeypatch.setattr(gl.DeepKernel, "evaluator", watched)
     return seen

@@ -6,8 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramless.maps import build_layered, collapse
-from gramless.maps.explicit import Eigen
+from gramless.maps import collapse, layered_map
 from gramless.network import unit_values
 from tests.networks import random_kernel, random_views, seeds
 
@@ -15,9 +14,8 @@ KEEPING = st.sampled_from(["sinh", "exp", "identity", (0.1, 0.5, 0.3)])
 N_LANDMARKS, N_OTHERS = 14, 9
 
 
-def layered(kernel, landmarks, dtype=torch.float64):
-    recipes = [Eigen()] * len(kernel.inputs)
-    return build_layered(kernel, landmarks, recipes, [None] * len(kernel.layers), dtype, torch.Generator())
+def layered(kernel, landmarks):
+    return layered_map(kernel, landmarks, landmarks, generator=torch.Generator())
 
 
 def networks(seed, hidden, activations, dtype=np.float64, gain=0.7):
@@ -44,7 +42,7 @@ def test_exact_on_the_landmarks(hidden, seed, activation, output):
 def test_collapsed_equals_layered_away_from_the_landmarks(hidden, dtype, tolerance, seed, activation, output):
     kernel, landmarks, others = networks(seed, hidden, [activation] * len(hidden) + [output], dtype)
     kind = landmarks.dtype
-    unfolded, collapsed = layered(kernel, landmarks, kind), collapse(kernel, landmarks, None, kind)
+    unfolded, collapsed = layered(kernel, landmarks), collapse(kernel, landmarks, None, kind)
     scale = np.abs(kernel(landmarks)).max()
     phi, psi = unfolded.transform(others).numpy(), collapsed.transform(others).numpy()
     assert phi.dtype == psi.dtype == dtype

@@ -72,3 +72,16 @@ def best_f1(scores: np.ndarray, sign: np.ndarray) -> float:
 def top_k(scores: list[float], k: int) -> set[int]:
     """Positions of the k best; among equals the first."""
     return set(sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k])
+
+
+def left_out(gram, targets, alpha, weights):
+    """What each sample misses its targets by (n, n_targets), and its variance given the others (n,)."""
+    n = len(gram)
+    residuals, variances = np.empty(targets.shape), np.empty(n)
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        system = gram[np.ix_(others, others)] + alpha * np.diag(1 / weights[others])
+        across = np.linalg.solve(system, gram[others, i])
+        residuals[i] = targets[i] - across @ targets[others]
+        variances[i] = gram[i, i] - across @ gram[others, i]
+    return residuals, variances

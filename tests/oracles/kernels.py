@@ -149,3 +149,22 @@ def neighbour_distance(distance: Pair, X: np.ndarray, n_neighbours: int) -> floa
     """Over all samples and their nearest other samples."""
     nearest = [np.sort([distance(X[i], X[j]) for j in range(len(X)) if j != i])[:n_neighbours] for i in range(len(X))]
     return float(np.mean(nearest))
+
+
+SCALE = 1.7
+NAMED = {
+    "linear": linear,
+    "poly2": polynomial(2),
+    "poly3": polynomial(3),
+    "gaussian": gaussian(SCALE),
+    "rational-quadratic": rational_quadratic(SCALE),
+    "laplacian": laplacian(SCALE),
+    "intersection": intersection,
+    "chi2": chi_square(SCALE),
+    "hellinger": hellinger,
+    "hellinger4": hellinger4,
+    "arccos0": arc_cosine(0),
+    "arccos1": arc_cosine(1),
+    "arccos2": arc_cosine(2),
+}
+"""By name, of all that are p.s.d.; those with a scale at this one."""

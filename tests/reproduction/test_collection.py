@@ -114,8 +114,11 @@ def test_the_data_that_was_described_is_the_same(tmp_path):
     ("change", "told"),
     [
         ({"keywords": ("red", "green", "blue", "dark")}, "its 4 keywords are not the 4 that were kept"),
-        ({"n_train": 25}, "25 training and 7 test pictures were kept, but 24 and 8 came"),
-        ({"names": tuple(f"1000/{i ^ (i > 3)}.jpeg" for i in range(32))}, "picture 5 was 1000/5.jpeg, but 1000/4.jpeg"),
+        ({"n_train": 25}, "25 training and 7 test pictures were kept, and it has 24 and 8"),
+        (
+            {"names": tuple(f"1000/{i ^ (i > 3)}.jpeg" for i in range(32))},
+            "picture 5 was 1000/5.jpeg, and is 1000/4.jpeg",
+        ),
         ({"labels": 1}, r"1 pictures had other keywords, 1000/29\.jpeg first"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -15,14 +15,13 @@ from reproduction import (
     corel5k,
     discrimination,
     imageclef,
-    made_up,
     methods,
     relative_errors,
     scale,
     timing,
 )
 from reproduction.__main__ import app
-from reproduction.computing import in_order
+from reproduction.cells import in_order
 from tests.reproduction.samples import small_collection, write_corel5k
 
 VIEWS = ("Rgb", "Gist")
@@ -30,16 +29,16 @@ VIEWS = ("Rgb", "Gist")
 
 @pytest.fixture
 def small(monkeypatch):
-    """Two views, plans that fit two dozen pictures, and no other process."""
+    """Two views, grids that fit two dozen pictures, and no other process."""
     monkeypatch.setattr(workers, "FEW", 100)
     monkeypatch.setitem(corel5k.VIEWS, "handcrafted", VIEWS)
-    plans = corel5k.Plans(
-        discrimination.Plan((("supervised", 3), ("leave-one-out", 2)), (8,), (20,), (), (8,), 1, 24),
-        relative_errors.Plan("corel5k", (8,), (20,), (30,), (), (8,), 1, 24),
-        timing.Plan((10,), (8,), (8,), 24),
-        comparison.Plan((methods.NEIGHBOURS,), (8,), 1),
+    grids = corel5k.Grids(
+        discrimination.Grid((("supervised", 3), ("leave-one-out", 2)), (8,), (20,), (), (8,), 1, 24),
+        relative_errors.Grid("corel5k", (8,), (20,), (30,), (), (8,), 1, 24),
+        timing.Grid((10,), (8,), (8,), 24),
+        comparison.Grid((methods.NEIGHBOURS,), (8,), 1),
     )
-    monkeypatch.setattr(corel5k, "quick_plans", lambda features: plans)
+    monkeypatch.setattr(corel5k, "quick_grids", lambda features: grids)
 
 
 def call(*arguments):
@@ -150,8 +149,8 @@ def test_a_split_without_its_pictures_leaves_nothing_behind(small, tmp_path):
 
 
 def test_imageclef_at_scale(tmp_path, monkeypatch):
-    monkeypatch.setattr(made_up, "WIDTHS", (6, 9))
-    monkeypatch.setattr(imageclef, "QUICK_GENERATED", scale.Plan((60,), (10,), 40, 80))
+    monkeypatch.setattr(scale, "WIDTHS", (6, 9))
+    monkeypatch.setattr(imageclef, "QUICK_GENERATED", scale.Grid((60,), (10,), 40, 80))
     done = call("imageclef", "--out", tmp_path, "--generated", "--quick")
     assert done.exit_code == 0, done.output
     page = (tmp_path / "report.html").read_text()
@@ -189,12 +188,12 @@ def test_cells_of_one_map_follow_each_other(monkeypatch, tmp_path):
 
 
 def test_the_full_plans_have_the_papers_cells():
-    plans = corel5k.full_plans("handcrafted", 3, algorithm1=True)
-    assert set(plans.discrimination.n_landmarks) == {500, 700, 1000, 1200, 2000}
-    assert set(plans.discrimination.n_tuning) == {2000, 3000, 4000, 4999}
-    assert {(learning, layers) for learning, layers in plans.discrimination.networks} == {
+    grids = corel5k.full_grids("handcrafted", 3, algorithm1=True)
+    assert set(grids.discrimination.n_landmarks) == {500, 700, 1000, 1200, 2000}
+    assert set(grids.discrimination.n_tuning) == {2000, 3000, 4000, 4999}
+    assert {(learning, layers) for learning, layers in grids.discrimination.networks} == {
         *((learning, layers) for learning in ("supervised", "semi-supervised") for layers in (2, 3)),
         ("leave-one-out", 2),
     }
-    assert [n for _, n in plans.errors.maps(700)][1::2] == [700, 1000, 2000, 3000, 4000, 4999]
-    assert corel5k.full_plans("learned", 3, algorithm1=False).errors.algorithm1_landmarks == ()
+    assert [n for _, n in grids.errors.maps(700)][1::2] == [700, 1000, 2000, 3000, 4000, 4999]
+    assert corel5k.full_grids("learned", 3, algorithm1=False).errors.algorithm1_landmarks == ()

@@ -7,9 +7,9 @@ import pytest
 
 from gramless.errors import DataError
 from gramless.metrics import mf_samples
-from reproduction import imageclef, imageclef_collection, imageclef_discrimination
+from reproduction import imageclef, imageclef_discrimination, imageclef_files
 from reproduction.imageclef import plan_imageclef
-from reproduction.imageclef_collection import open_imageclef
+from reproduction.imageclef_files import open_imageclef
 from tests.reproduction.samples import small_collection, write_imageclef
 
 
@@ -32,7 +32,7 @@ def test_pictures_of_the_web_come_after_the_labelled_ones(tmp_path):
 
 
 def test_of_the_web_no_more_is_read_than_is_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(imageclef_collection, "MOST_UNLABELLED", 10)
+    monkeypatch.setattr(imageclef_files, "MOST_UNLABELLED", 10)
     original = write_imageclef(tmp_path, n_web=25)
     for view in ("a", "b"):
         path = tmp_path / f"webupv13_train_visual_{view}.feat"
@@ -65,19 +65,19 @@ def test_features_of_another_descriptor_are_refused(tmp_path):
 def test_plans_have_as_much_as_there_is(tmp_path):
     write_imageclef(tmp_path, n_web=25)
     few = open_imageclef(tmp_path)
-    plan = imageclef.plan_for(few, 2, quick=False)
-    assert (plan.n_landmarks, plan.n_tuning) == ((40,), ())
-    assert imageclef.errors_plan_for(few, 2, quick=False) is None
+    grid = imageclef.grid_for(few, 2, quick=False)
+    assert (grid.n_landmarks, grid.n_tuning) == ((40,), ())
+    assert imageclef.errors_grid_for(few, 2, quick=False) is None
     many = small_collection(n=1000, n_train=500, n_unlabelled=2500)
-    plan, errors = imageclef.plan_for(many, 2, quick=False), imageclef.errors_plan_for(many, 2, quick=False)
-    assert (plan.n_layers, plan.n_landmarks, plan.n_tuning, plan.seeds) == ((2, 3), (500, 1000), (2000, 3000), 2)
+    grid, errors = imageclef.grid_for(many, 2, quick=False), imageclef.errors_grid_for(many, 2, quick=False)
+    assert (grid.n_layers, grid.n_landmarks, grid.n_tuning, grid.seeds) == ((2, 3), (500, 1000), (2000, 3000), 2)
     assert (errors.n_samples, errors.n_tuning, errors.algorithm1_landmarks) == (
         (2000, 3000),
         (1000, 2000, 3000),
         (500,),
     )
-    plan, errors = imageclef.plan_for(many, 2, quick=True), imageclef.errors_plan_for(many, 2, quick=True)
-    assert (plan.n_layers, plan.n_landmarks, plan.n_tuning, plan.seeds) == ((3,), (500,), (2000,), 1)
+    grid, errors = imageclef.grid_for(many, 2, quick=True), imageclef.errors_grid_for(many, 2, quick=True)
+    assert (grid.n_layers, grid.n_landmarks, grid.n_tuning, grid.seeds) == ((3,), (500,), (2000,), 1)
     assert (errors.n_landmarks, errors.n_tuning, errors.n_samples) == ((500,), (2000,), (2000,))
     assert (errors.algorithm1_landmarks, errors.free_landmarks, errors.seeds) == ((), (), 1)
 

@@ -81,7 +81,7 @@ def test_the_first_vectors_are_read_without_those_after_them(tmp_path, rng, pack
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("9 4\n0\n", "announces 9 vectors, but 1 came"), ("1 4\n0\n0\n", "1 vectors, but 2 came")]
+    ("text", "message"), [("9 4\n0\n", "announces 9 vectors, got 1"), ("1 4\n0\n0\n", "1 vectors, got 2")]
 )
 def test_too_few_or_too_many_are_told_where_not_all_are_wanted(tmp_path, text, message):
     path = tmp_path / "x.feat"
@@ -111,9 +111,9 @@ def test_files_of_features_by_their_descriptors(folder):
         ("1.5 4\n0\n", "line 1 must say"),
         ("nan 4\n0\n", "line 1 must say"),
         ("one two\n", "line 1 holds something that is not a number"),
-        ("2 4\n0\n", "announces 2 vectors, but 1 came"),
-        ("1 4\n0\n0\n", "announces 1 vectors, but 2 came"),
-        ("1 4\n2 0 1\n", "line 2 announces 2 entries, but 1 pairs came"),
+        ("2 4\n0\n", "announces 2 vectors, got 1"),
+        ("1 4\n0\n0\n", "announces 1 vectors, got 2"),
+        ("1 4\n2 0 1\n", "line 2 announces 2 entries, got 1 pairs"),
         ("1 4\n1 0 1 2\n", "line 2 announces 1 entries"),
         ("1 4\n1 4 1\n", "position 4; they run from 0 to 3"),
         ("1 4\n1 -1 1\n", "position -1"),

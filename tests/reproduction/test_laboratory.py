@@ -36,7 +36,7 @@ def test_a_network_is_learned_once_and_leaves_no_checkpoint(tmp_path, monkeypatc
     assert [path.suffix for path in tmp_path.iterdir()] == [".gramless"]
     (learned,) = tmp_path.iterdir()
     learned.with_suffix(".checkpoint").write_bytes(b"of a run that was killed as soon as the network was saved")
-    monkeypatch.setattr(Laboratory, "_learned", lambda *_: pytest.fail("it is learned already"))
+    monkeypatch.setattr(Laboratory, "learn", lambda *_: pytest.fail("it is learned already"))
     torch.testing.assert_close(Laboratory(pictures, tmp_path, 5, 60).gram(SUPERVISED), first)
     assert list(tmp_path.iterdir()) == [learned]
 
@@ -127,7 +127,7 @@ def test_maps_that_were_tuned_are_kept(tuning, tmp_path, monkeypatch):
     pictures = small_collection()
     spec = MapSpec(SUPERVISED, 10, 0, tuning, 60)
     made = Laboratory(pictures, tmp_path, 3, 60).map(spec)
-    monkeypatch.setattr(Laboratory, "_made", lambda *_: pytest.fail("it is made already"))
+    monkeypatch.setattr(Laboratory, "make", lambda *_: pytest.fail("it is made already"))
     again = Laboratory(pictures, tmp_path, 3, 60).map(spec)
     np.testing.assert_array_equal(made.phi, again.phi)
     assert made.curve == again.curve

@@ -5,33 +5,32 @@ import pytest
 import torch
 
 import gramless as gl
-from reproduction import made_up, scale
-from reproduction.cells import CellStore, collect
-from reproduction.computing import compute_missing
+from reproduction import scale
+from reproduction.cells import CellStore, collect, compute_missing
 from reproduction.timing import device_name
 
-PLAN = scale.Plan((60, 130), (10, 20), 40, 80)
+PLAN = scale.Grid((60, 130), (10, 20), 40, 80)
 
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
-    monkeypatch.setattr(made_up, "WIDTHS", (6, 9))
-    monkeypatch.setattr(made_up, "CHUNK", 50)
+    monkeypatch.setattr(scale, "WIDTHS", (6, 9))
+    monkeypatch.setattr(scale, "CHUNK", 50)
     monkeypatch.setattr(scale, "SIDE", 48)
 
 
 def test_rows_are_histograms_and_the_first_ones_stay_the_same():
-    few, many = made_up.made_up_views(70, 0), made_up.made_up_views(130, 0)
+    few, many = scale.made_up_views(70, 0), scale.made_up_views(130, 0)
     assert many.layout == {"view 1": 6, "view 2": 9}
     for name in many.names:
         np.testing.assert_array_equal(few[name], many[name][:70])
         np.testing.assert_allclose(many[name].sum(1), 1.0, rtol=1e-5)
         assert (many[name] >= 0).all()
-    assert (made_up.made_up_views(70, 1)["view 1"] != few["view 1"]).any()
+    assert (scale.made_up_views(70, 1)["view 1"] != few["view 1"]).any()
 
 
 def test_relative_errors_are_the_packages_own():
-    X = made_up.made_up_views(130, 0)
+    X = scale.made_up_views(130, 0)
     kernel = gl.DeepKernelNetwork(hidden=(4,), learning=None, random_state=0).fit(X).kernel_
     dmn = gl.DeepMapNetwork(kernel, 10, random_state=0).fit(X)
     errors, seconds = scale.relative_errors(kernel, X, {"one": torch.from_numpy(dmn.transform(X))})
@@ -60,10 +59,10 @@ def test_tables_hold_every_size_and_say_that_features_are_made_up(tmp_path):
 
 
 def test_published_figures_stand_beside_the_same_sizes(tmp_path):
-    plan = scale.Plan((10_000, 100_000), (500,), 4000, 5000)
-    nothing = collect(scale.cells(plan), CellStore(tmp_path))
-    initial, tuned = scale.error_table(nothing, plan).rows
+    grid = scale.Grid((10_000, 100_000), (500,), 4000, 5000)
+    nothing = collect(scale.cells(grid), CellStore(tmp_path))
+    initial, tuned = scale.error_table(nothing, grid).rows
     assert [entry.paper for entry in initial.entries] == [1.71, None]
     assert [entry.paper for entry in tuned.entries] == [0.46, 0.46]
-    kernel, _ = scale.time_table(nothing, plan).rows
+    kernel, _ = scale.time_table(nothing, grid).rows
     assert [entry.paper for entry in kernel.entries] == [None, pytest.approx(160.3 * 3600)]

@@ -6,20 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from reproduction import comparison, discrimination, examples, honesty, methods, relative_errors, timing
-from reproduction.cells import Cell, CellStore, Computed, collect
-from reproduction.computing import compute_missing, in_order
+from reproduction import comparison, discrimination, honesty, methods, relative_errors, timing
+from reproduction.cells import Cell, CellStore, Computed, collect, compute_missing, in_order
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
 from reproduction.report import Entry, Row
 from tests.reproduction.samples import small_collection
 
-KEYWORDS = discrimination.Plan(
+KEYWORDS = discrimination.Grid(
     (("supervised", 2), ("supervised", 3), ("leave-one-out", 2)), (12, 20), (50,), (), (12,), 2, 60
 )
-ERRORS = relative_errors.Plan("corel5k", (12,), (50,), (40, 90), (), (12,), 2, 60)
-TIMES = timing.Plan((20, 40), (12,), (12,), 60)
+ERRORS = relative_errors.Grid("corel5k", (12,), (50,), (40, 90), (), (12,), 2, 60)
+TIMES = timing.Grid((20, 40), (12,), (12,), 60)
 METHODS = tuple(methods.METHODS)
-COMPARED = comparison.Plan(METHODS, (12,), 2)
+COMPARED = comparison.Grid(METHODS, (12,), 2)
 
 
 @pytest.fixture(scope="module")
@@ -112,18 +111,18 @@ def test_published_figures_stand_beside_their_own_features_only(computed):
         timing.picture_table(computed, "handcrafted", TIMES, with_paper=False),
     ):
         assert not any(entry.paper for row in made.rows for entry in row.entries)
-    plan = relative_errors.Plan("corel5k", (500,), (2000,), (2000,), (), (), 1, 60)
-    beside = relative_errors.table(computed, "nothing computed", plan, with_paper=True)
+    grid = relative_errors.Grid("corel5k", (500,), (2000,), (2000,), (), (), 1, 60)
+    beside = relative_errors.table(computed, "nothing computed", grid, with_paper=True)
     assert beside.rows[1].entries[0].paper == 2.45
 
 
 def test_where_all_pictures_are_tuned_on_none_is_outside(laboratory, tmp_path):
-    plan = relative_errors.Plan("corel5k", (12,), (90,), (40,), (), (), 1, 60)
-    cells, store = relative_errors.cells(laboratory, "x", plan), CellStore(tmp_path)
+    grid = relative_errors.Grid("corel5k", (12,), (90,), (40,), (), (), 1, 60)
+    cells, store = relative_errors.cells(laboratory, "x", grid), CellStore(tmp_path)
     label = "S = 12, fine-tuned, moved landmarks, S' = 90"
 
     def outside():
-        rows = relative_errors.table(collect(cells, store), "x", plan, with_paper=False).rows
+        rows = relative_errors.table(collect(cells, store), "x", grid, with_paper=False).rows
         return next(row for row in rows if row.label == label).entries[-1].ours_text
 
     assert outside() == "..."
@@ -168,19 +167,19 @@ def test_table_and_figure_of_errors(computed):
 
 def test_what_is_possible_stands_beside_what_is_published(computed):
     assert relative_errors.beside_the_possible(computed, "handcrafted", ERRORS) == []  # the paper has no S = 12
-    plan = relative_errors.Plan("corel5k", (500, 700), (2000, 3000), (2000, 4999), (), (500, 700), 2, 60)
+    grid = relative_errors.Grid("corel5k", (500, 700), (2000, 3000), (2000, 4999), (), (500, 700), 2, 60)
     settings = {"model": relative_errors.FREE, "features": "x", "S": 500, "S'": 3000}
     runs = [({**settings, "seed": seed}, {"T": {"4999": error}}) for seed, error in enumerate((1.2, 1.4))]
     known = tuple((Cell("relative error", 1, told, dict, ()), figures) for told, figures in runs)
-    (told,) = relative_errors.beside_the_possible(Computed(known, 0), "x", plan)
+    (told,) = relative_errors.beside_the_possible(Computed(known, 0), "x", grid)
     assert "S = 500" in told
     assert "1.30 ± 0.14 % off over T = 4,999" in told
     assert "the lowest published is 1.12" in told
 
 
 def test_algorithm_1_has_rows_where_it_is_planned_and_comes_last(laboratory):
-    plan = relative_errors.Plan("corel5k", (12, 20), (50,), (40,), (12,), (), 2, 60)
-    models = [cell.settings["model"] for cell in in_order(relative_errors.cells(laboratory, "x", plan))]
+    grid = relative_errors.Grid("corel5k", (12, 20), (50,), (40,), (12,), (), 2, 60)
+    models = [cell.settings["model"] for cell in in_order(relative_errors.cells(laboratory, "x", grid))]
     assert models.count("fine-tuned, Algorithm 1") == 2  # S' = 12 and 50, one seed
     assert models[-2:] == ["fine-tuned, Algorithm 1"] * 2
 
@@ -273,14 +272,14 @@ def test_networks_are_needed_for_their_rows():
 
 
 def test_examples_have_truth_and_both_answers(computed, laboratory):
-    section = examples.section(computed, laboratory.collection, "handcrafted", KEYWORDS, None)
+    section = discrimination.examples_section(computed, laboratory.collection, "handcrafted", KEYWORDS, None)
     assert len(section.examples) == 12
     first = section.examples[0]
     assert first.name == laboratory.collection.names[60]
     assert first.truth == tuple(f"word{j}" for j in np.flatnonzero(laboratory.collection.labels[60]))
     assert [answer.method for answer in first.answers] == ["DKN", "DMN, S = 20"]
     assert all(len(answer.keywords) == 5 for answer in first.answers)
-    assert examples.section(computed, laboratory.collection, "learned", KEYWORDS, None).examples == ()
+    assert discrimination.examples_section(computed, laboratory.collection, "learned", KEYWORDS, None).examples == ()
 
 
 def test_missing_cells_leave_gaps_and_are_counted(all_cells, tmp_path):

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import gramless as gl
-from gramless.storage.codec import Decoder, Encoder
-from gramless.storage.model_file import FORM, FORM_VERSION
-from gramless.storage.packing import PACKED_BYTES
+from gramless.storage import FORM, FORM_VERSION
+from gramless.storage.codec import PACKED_BYTES, Decoder, Encoder
 from gramless.support.array_file import write_array_file
 from gramless.views import Views
 

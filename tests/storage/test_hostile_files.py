@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import gramless as gl
 from gramless.heads import Head
-from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.storage import FORM, FORM_VERSION
 from gramless.support.array_file import write_array_file
 
 NETWORK = gl.DeepKernelNetwork(hidden=(3,), learning=None)

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 import gramless as gl
 from gramless.kernels import Custom, Distance, Gaussian, Precomputed
 from gramless.learning import SemiSupervised
-from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.storage import FORM, FORM_VERSION
 from gramless.support.array_file import write_array_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::gramless.ClippedSpectrumWarning")

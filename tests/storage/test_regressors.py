@@ -8,7 +8,7 @@ from safetensors import safe_open
 
 import gramless as gl
 from gramless.learning import LeaveOneOut
-from gramless.storage.model_file import FORM, FORM_VERSION
+from gramless.storage import FORM, FORM_VERSION
 from gramless.support.array_file import write_array_file
 from tests.storage.onnx.exported import ACCURACY, answers
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from torch import Tensor
 
 from gramless.blocks.ahead import in_order, readers_at_once
-from gramless.blocks.block import Block, checked_block
+from gramless.blocks.base import Block, checked_block
 from gramless.blocks.local import LocalBlocks, files_of
 from gramless.errors import DataError
 from gramless.support.config import computes_on_gpu
-from gramless.views import Columns, Layout, Views, check_layout, is_multiview
+from gramless.views import Columns, Layout, Views, is_multiview
 from gramless.views.arrays import as_block
 
 BLOCK_BYTES = 32 << 20  # of the features of one block
@@ -32,7 +32,6 @@ class ArrayBlocks(LocalBlocks):
 
     arrays : views by name; or one array, under any name, whose columns are cut into views
     columns : then those of each view
-    chosen : the views that are wanted
     """
 
     arrays: Mapping[str, Any]
@@ -49,10 +48,6 @@ class ArrayBlocks(LocalBlocks):
         return cls(arrays, columns, rows_at_once or _whole_chunks(arrays), layout_of(arrays, columns))
 
     @property
-    def layout(self) -> Layout:
-        return self.chosen
-
-    @property
     def n_samples(self) -> int:
         return int(next(iter(self.arrays.values())).shape[0])
 
@@ -63,10 +58,6 @@ class ArrayBlocks(LocalBlocks):
     @property
     def reads_from(self) -> tuple[Path, ...]:
         return files_of(*self.arrays.values())
-
-    def match(self, layout: Layout) -> Self:
-        check_layout(self.layout, layout)
-        return replace(self, chosen=layout)
 
     def blocks(self, first_row: int = 0) -> Generator[Block]:
         first = first_row - first_row % self.rows_at_once

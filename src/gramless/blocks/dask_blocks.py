@@ -7,20 +7,19 @@ import operator
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import dask
 import dask.array
 import numpy as np
 
 from gramless.blocks.arrays import layout_of, named_arrays
-from gramless.blocks.base import Blocks, Statistic
-from gramless.blocks.block import Block, checked_block, label_array, with_rows
+from gramless.blocks.base import Block, Blocks, Statistic, checked_block, label_array, with_rows
 from gramless.errors import DataError
 from gramless.support.config import with_config
 from gramless.support.progress import Waiting
 from gramless.support.threads import one_thread
-from gramless.views import Columns, Layout, check_layout
+from gramless.views import Columns, Layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +51,6 @@ class DaskBlocks(Blocks):
         return cls(whole_rows, None, columns, layout_of(arrays, columns))
 
     @property
-    def layout(self) -> Layout:
-        return self.chosen
-
-    @property
     def sizes(self) -> tuple[int, ...]:
         """Rows of every partition."""
         return next(iter(self.arrays.values())).chunks[0]
@@ -76,10 +71,6 @@ class DaskBlocks(Blocks):
             labels = dask.array.from_array(labels, chunks=(self.sizes, *labels.shape[1:]))
         _check_partitions({"the samples": self.sizes, "their labels": labels.chunks[0]})
         return replace(self, labels=labels.rechunk(dict.fromkeys(range(1, labels.ndim), -1)))
-
-    def match(self, layout: Layout) -> Self:
-        check_layout(self.layout, layout)
-        return replace(self, chosen=layout)
 
     def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
         sums = self._on_every_block(function)

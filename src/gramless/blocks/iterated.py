@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import Any
 
-from gramless.blocks.block import Block, checked_block, told_with_place
+from gramless.blocks.base import Block, checked_block, told_with_place
 from gramless.blocks.local import LocalBlocks
 from gramless.errors import DataError
-from gramless.views import Columns, Layout, check_layout
+from gramless.views import Columns, Layout
 
 Start = Callable[[], Iterable[Any]]
 """Starts a pass: an iterable of whatever Views takes, or of pairs of that and labels."""
@@ -24,7 +24,7 @@ class IteratedBlocks(LocalBlocks):
     start: Start
     columns: Columns | None
     labelled: bool
-    chosen: Layout | None = None
+    chosen: Layout | None = None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, source: Start | Iterator[Any], columns: Columns | None, labelled: bool) -> IteratedBlocks:
@@ -46,10 +46,6 @@ class IteratedBlocks(LocalBlocks):
     @property
     def has_labels(self) -> bool:
         return self.labelled
-
-    def match(self, layout: Layout) -> Self:
-        check_layout(self.layout, layout)
-        return replace(self, chosen=layout)
 
     def blocks(self, first_row: int = 0) -> Iterator[Block]:
         layout, start = self.layout, 0

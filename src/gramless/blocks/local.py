@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramless.blocks.ahead import each
-from gramless.blocks.base import Blocks, Statistic
-from gramless.blocks.block import Block, label_array, with_rows
+from gramless.blocks.base import Block, Blocks, Statistic, label_array, with_rows
 from gramless.blocks.writing import write_rows
 from gramless.errors import DataError
 from gramless.support.progress import ProgressBar, Waiting

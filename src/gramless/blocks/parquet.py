@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -12,11 +12,11 @@ import numpy as np
 
 from gramless.blocks.ahead import in_order, readers_at_once
 from gramless.blocks.arrays import suitable_rows
-from gramless.blocks.block import Block, checked_block, told_with_place
+from gramless.blocks.base import Block, checked_block, told_with_place
 from gramless.blocks.local import LocalBlocks
 from gramless.errors import DataError
 from gramless.support.packages import needed
-from gramless.views import Layout, check_layout
+from gramless.views import Layout
 
 ViewColumns = Mapping[str, Sequence[str]]
 """Views, and the table columns that belong to each: columns of numbers, or one column of lists of numbers."""
@@ -55,10 +55,6 @@ class ParquetBlocks(LocalBlocks):
         layout = {view: sum(widths[name] for name in names) for view, names in views.items()}
         return cls(path, views, label_columns, widths, rows or suitable_rows(8 * sum(layout.values())), layout)
 
-    @property
-    def layout(self) -> Layout:
-        return self.chosen
-
     @cached_property
     def n_samples(self) -> int:
         return int(_dataset(self.path).count_rows())
@@ -70,10 +66,6 @@ class ParquetBlocks(LocalBlocks):
     @property
     def reads_from(self) -> tuple[Path, ...]:
         return (self.path,)
-
-    def match(self, layout: Layout) -> Self:
-        check_layout(self.layout, layout)
-        return replace(self, chosen=layout)
 
     def blocks(self, first_row: int = 0) -> Generator[Block]:
         batches = ((start, batch) for start, batch in self._batches(first_row) if start + batch.num_rows > first_row)

@@ -6,8 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from gramless.blocks.formats import ParquetFolder, part_name, rows_of, write_part
-from gramless.blocks.same_run import LOOKED_AT, another_run, places_in, require_same_rows
-from gramless.blocks.writing import check_place, partial_of, place_of
+from gramless.blocks.writing import (
+    LOOKED_AT,
+    another_run,
+    check_place,
+    partial_of,
+    place_of,
+    places_in,
+    require_same_rows,
+)
 from gramless.errors import DataError
 from gramless.support.atomic import TEMPORARY, locked, put_in_place
 from gramless.support.packages import needed

@@ -21,8 +21,8 @@ def show(
     ] = None,
 ) -> None:
     """What a model has learned: its keywords, and the views and kernels that it looks at."""
+    from gramless.figures.drawing import save_weights_figure
     from gramless.figures.learned_weights import weights_table
-    from gramless.figures.learned_weights_figure import save_weights_figure
     from gramless.pictures.tables import facts_of, facts_table, keyword_columns
 
     require_writable_file(output, "-o", inputs=[model])

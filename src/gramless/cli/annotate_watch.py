@@ -11,7 +11,7 @@ import typer
 from gramless.cli.annotate_inputs import ModelFile, load_annotator
 from gramless.cli.problems import list_problems
 from gramless.errors import GramlessError
-from gramless.support.printable import printable
+from gramless.support.pages import printable
 
 
 def watch(

@@ -1,4 +1,4 @@
-"""`gramless demo`: run the demo, print its tables, save its picture and its numbers."""
+"""`gramless demo`: run the demo, or with --pictures that of annotation, print its tables, save what is made."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def show_demo(
     out = out or Path("out/pictures" if pictures else "out/demo")
     require_writable_folder(out, "--out")
     if pictures:
-        from gramless.cli.pictures_demo import show_pictures_demo  # which brings all that it computes with
-
-        show_pictures_demo(out, seed)
+        _show_pictures_demo(out, seed)
     else:
         _show_digits_demo(out, seed)
 
@@ -79,7 +77,7 @@ class DemoDisplay:
         self._bars.close()
 
     def show(self, step: Step) -> None:
-        from gramless.demo.tables import table_of
+        from gramless.demo.result import TABLES
 
         self.measured = step.result
         if step.done == 0:
@@ -88,7 +86,7 @@ class DemoDisplay:
             self._bar.advance()
         if step.done == step.total:
             self._bars.close()
-            self._console.print(table_of(step.part, step.result), "")
+            self._console.print(TABLES[step.part](step.result), "")
 
 
 def _stop(out: Path, measured: DemoResult | None) -> NoReturn:
@@ -112,3 +110,25 @@ def _save_picture(out: Path, result: DemoResult) -> Path:
 
 def _numbers(out: Path) -> Path:
     return out / "results.json"
+
+
+def _show_pictures_demo(out: Path, seed: int) -> None:
+    from gramless.figures.learned_weights import weights_table
+    from gramless.pictures.demo import DemoFiles, run_pictures_demo
+    from gramless.pictures.tables import keyword_table, quality_table
+
+    files = DemoFiles(out, seed)
+    try:
+        done = run_pictures_demo(files, tell=lambda stage: say(f"{stage} ..."))
+    except KeyboardInterrupt:
+        stop(f"Interrupted; what was computed is in {out} and will be used next time.", INTERRUPTED)
+    quality = done.judgement.quality
+    console = Console()
+    console.print(weights_table(done.annotator.classifier.map_network_.kernel_))
+    console.print(quality_table(quality, f"On {quality.n_pictures:,} unseen scenes"), keyword_table(quality))
+    typer.echo(f"gallery: {files.gallery}")
+    typer.echo(f"weights: {files.weights}")
+    typer.echo(f"made in {done.seconds:.0f} s\n\nTry next:")
+    typer.echo(f"  gramless annotate predict {files.model} {done.unseen_scene}")
+    typer.echo(f"  gramless annotate show {files.model}")
+    typer.echo(f"  gramless serve {files.model}")

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from gramless.errors import GramlessError
-from gramless.support.printable import printable
+from gramless.support.pages import printable
 
 if TYPE_CHECKING:
     from gramless.pictures.datasets import Problem

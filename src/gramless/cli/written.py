@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gramless.support.printable import printable
+from gramless.support.pages import printable
 
 if TYPE_CHECKING:
     from gramless.pictures.metadata.marks import Given

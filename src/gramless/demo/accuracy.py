@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
@@ -24,8 +24,11 @@ N_METHODS = 5
 Features = Callable[[Views], np.ndarray]
 """What a classifier sees of samples: kernel values against the labelled ones, or vectors."""
 
-FitPredict = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
-"""fit_predict(features, y, fitted, asked, C): learn from the rows `fitted`, answer for the rows `asked`."""
+KERNEL_SVM: Any = SVC(kernel="precomputed"), "C"
+"""LIBSVM on kernel values whose columns are the labelled digits, one machine per pair of digits; and its penalty."""
+
+LINEAR_SVM: Any = OneVsOneClassifier(LinearSVC(random_state=0)), "estimator__C"
+"""LIBLINEAR on vectors; one machine per pair of digits, so that kernels and maps are compared on equal terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,28 +76,28 @@ def compare_methods(views: Views, target: np.ndarray, split: Split, n_landmarks:
     def against_support(kernel: DeepKernel) -> Features:
         return lambda X: kernel(X, support)
 
-    def evaluate(method: str, candidates: Mapping[str, Features], fit_predict: FitPredict) -> Outcome:
-        return evaluate_method(method, candidates, fit_predict, views, target, split, seed)
+    def evaluate(method: str, candidates: Mapping[str, Features], machine: Any) -> Outcome:
+        return evaluate_method(method, candidates, machine, views, target, split, seed)
 
     single = {
         f"{view}, {kernel}": against_support(combined_kernel(known, {view: [kernel]}))
         for view in views.names
         for kernel in PAPERS_KERNELS
     }
-    yield evaluate("best single kernel", single, kernel_svm)
+    yield evaluate("best single kernel", single, KERNEL_SVM)
 
     average = combined_kernel(known, dict.fromkeys(views.names, PAPERS_KERNELS))
-    yield evaluate(f"average of {len(single)} kernels", {"": against_support(average)}, kernel_svm)
+    yield evaluate(f"average of {len(single)} kernels", {"": against_support(average)}, KERNEL_SVM)
 
     untrained = DeepKernelNetwork(learning=None, random_state=seed).fit(known).kernel_
-    yield evaluate("DKN, untrained, + SVM", {"": against_support(untrained)}, kernel_svm)
+    yield evaluate("DKN, untrained, + SVM", {"": against_support(untrained)}, KERNEL_SVM)
 
     has_label = np.arange(len(rows)) < len(split.labelled)  # the labels of the others are never looked at
     learned = DeepKernelNetwork(random_state=seed).fit(known, target[rows], labelled=has_label).kernel_
-    yield evaluate("DKN, learned, + SVM", {"": against_support(learned)}, kernel_svm)
+    yield evaluate("DKN, learned, + SVM", {"": against_support(learned)}, KERNEL_SVM)
 
     mapped = DeepMapNetwork(learned, n_landmarks, random_state=seed).fit(known)
-    yield evaluate("DMN + linear SVM", {"": mapped.transform}, linear_svm)
+    yield evaluate("DMN + linear SVM", {"": mapped.transform}, LINEAR_SVM)
 
 
 def combined_kernel(known: Views, kernels: Mapping[str, Any]) -> DeepKernel:
@@ -109,42 +112,22 @@ def combined_kernel(known: Views, kernels: Mapping[str, Any]) -> DeepKernel:
 def evaluate_method(
     method: str,
     candidates: Mapping[str, Features],
-    fit_predict: FitPredict,
+    machine: Any,
     views: Views,
     target: np.ndarray,
     split: Split,
     seed: int,
 ) -> Outcome:
-    """Choose on the labelled digits; then, once, learn from all of them and answer for the tested ones."""
-    name, penalty = choose_setting(candidates, fit_predict, views[split.labelled], target[split.labelled], seed)
-    rows = np.concatenate([split.labelled, split.tested])
-    fitted, asked = np.split(np.arange(len(rows)), [len(split.labelled)])
-    predicted = fit_predict(candidates[name](views[rows]), target[rows], fitted, asked, penalty)
-    return Outcome(method, name, penalty, split.tested, predicted)
-
-
-def choose_setting(
-    candidates: Mapping[str, Features], fit_predict: FitPredict, labelled: Views, y: np.ndarray, seed: int
-) -> tuple[str, float]:
-    """The candidate and the penalty that are right most often in cross-validation; the first of equals."""
-    folds = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(y, y))
-    right: dict[tuple[str, float], int] = {}
-    for name, features in candidates.items():
-        known = features(labelled)
-        for penalty in PENALTIES:
-            right[name, penalty] = sum(
-                int((fit_predict(known, y, fitted, asked, penalty) == y[asked]).sum()) for fitted, asked in folds
-            )
-    return max(right, key=lambda setting: right[setting])
-
-
-def kernel_svm(gram: np.ndarray, y: np.ndarray, fitted: np.ndarray, asked: np.ndarray, C: float) -> np.ndarray:
-    """LIBSVM on kernel values whose columns are the labelled digits; one machine per pair of digits."""
-    machines = SVC(kernel="precomputed", C=C).fit(gram[np.ix_(fitted, fitted)], y[fitted])
-    return machines.predict(gram[np.ix_(asked, fitted)])
-
-
-def linear_svm(phi: np.ndarray, y: np.ndarray, fitted: np.ndarray, asked: np.ndarray, C: float) -> np.ndarray:
-    """LIBLINEAR on vectors; one machine per pair of digits, so that kernels and maps are compared on equal terms."""
-    machines = OneVsOneClassifier(LinearSVC(C=C, random_state=0))
-    return machines.fit(phi[fitted], y[fitted]).predict(phi[asked])
+    """Choose candidate and penalty by cross-validation on the labelled digits, the first of equals; then, once, learn
+    from all of them and answer for the tested ones.
+    """
+    model, penalty = machine
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    labelled, y = views[split.labelled], target[split.labelled]
+    searches = {
+        name: GridSearchCV(model, {penalty: PENALTIES}, cv=folds).fit(features(labelled), y)
+        for name, features in candidates.items()
+    }
+    name = max(searches, key=lambda candidate: searches[candidate].best_score_)
+    predicted = searches[name].predict(candidates[name](views[split.tested]))
+    return Outcome(method, name, searches[name].best_params_[penalty], split.tested, predicted)

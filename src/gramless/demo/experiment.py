@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 import numpy as np
+import torch
 
+from gramless.deep_kernel import DeepKernel
 from gramless.demo.accuracy import N_METHODS, Outcome, compare_methods, draw_split
-from gramless.demo.approximation import measure_errors, measure_times
 from gramless.demo.digits import load_digits_views
-from gramless.demo.result import Accuracy, DemoResult, DemoSizes, Example, environment
-from gramless.estimators import DeepKernelNetwork
+from gramless.demo.result import Accuracy, Approximation, DemoResult, DemoSizes, Example, Part, Timing, environment
+from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
 from gramless.learning import LeaveOneOut
+from gramless.metrics.approximation import pairwise_relative_error
 from gramless.support.threads import one_thread
+from gramless.views import Views
 
 N_EXAMPLES = 6
-
-
-class Part(Enum):
-    """The three parts of the demo, in their order."""
-
-    ACCURACY = "accuracies on held-out digits"
-    ERROR = "relative error of the map"
-    TIME = "time against number of samples"
 
 
 @dataclass(frozen=True)
@@ -100,3 +94,52 @@ def pick_examples(outcome: Outcome, target: np.ndarray) -> tuple[Example, ...]:
     recognised = list({answer.truth: answer for answer in answers if answer.predicted == answer.truth}.values())
     mistaken = [answer for answer in answers if answer.predicted != answer.truth]
     return (*recognised[: N_EXAMPLES - 1], *mistaken[:1])
+
+
+PATIENCE_SECONDS = 2.0  # no size is timed again once this much time went into it
+
+
+def measure_errors(
+    kernel: DeepKernel, views: Views, landmark_counts: Sequence[int], seed: int
+) -> Iterator[Approximation]:
+    """Relative errors over all pairs of samples, and over all pairs of samples that are not landmarks.
+
+    What `gramless.relative_error` gives, with the kernel's values computed once for all maps.
+    """
+    exact = torch.from_numpy(kernel(views))
+    for n_landmarks in landmark_counts:
+        mapped = DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(views)
+        phi = torch.from_numpy(mapped.transform(views))
+        errors = pairwise_relative_error(phi @ phi.T, exact).double()
+        outside = np.delete(np.arange(len(views)), np.asarray(mapped.landmark_indices_))
+        yield Approximation(
+            n_landmarks,
+            100 * errors.mean().item(),
+            100 * errors[np.ix_(outside, outside)].mean().item(),
+            len(outside),
+        )
+
+
+def measure_times(kernel: DeepKernel, views: Views, sizes: DemoSizes, seed: int) -> Iterator[Timing]:
+    """Median seconds; kernel and map take turns, so that whatever else the machine does hits both.
+
+    Samples are drawn with replacement, so there can be more of them than the data set holds.
+    """
+    generator = np.random.default_rng(seed)
+    mapped = DeepMapNetwork(kernel, sizes.n_landmarks, random_state=seed).fit(views)
+    for n_samples in sizes.timed_samples:
+        drawn = kernel.views(views[generator.integers(len(views), size=n_samples)])
+        turns = [take_turns(kernel, mapped, drawn)]
+        while len(turns) < sizes.n_repeats and np.sum(turns) < PATIENCE_SECONDS:
+            turns.append(take_turns(kernel, mapped, drawn))
+        kernel_seconds, map_seconds = np.median(turns, axis=0).tolist()
+        yield Timing(n_samples, len(turns), kernel_seconds, map_seconds)
+
+
+def take_turns(kernel: DeepKernel, mapped: DeepMapNetwork, samples: Views) -> tuple[float, float]:
+    """Seconds for all kernel values among samples, and seconds for their vectors."""
+    started = time.perf_counter()
+    kernel(samples)
+    between = time.perf_counter()
+    mapped.transform(samples)
+    return between - started, time.perf_counter() - between

@@ -15,7 +15,7 @@ from PIL import Image
 
 from gramless.demo.digits import DigitsViews, load_digits_views
 from gramless.demo.result import Accuracy, DemoResult, Example, Timing, growth, summarise
-from gramless.figures.style import BLUE, INK, PALE, QUIET, VERMILION, axes_style
+from gramless.figures.drawing import BLUE, INK, PALE, QUIET, VERMILION, axes_style
 
 INCHES, DOTS_PER_INCH = (8.0, 4.5), 200
 BOTTOM, TOP = 0.2, 0.8

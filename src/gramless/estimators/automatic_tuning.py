@@ -19,7 +19,7 @@ from gramless.heads.choosing import chosen_ridge
 from gramless.heads.temperature import of_all_classes
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import finish_with_labels
-from gramless.maps.tuning.pairs import fresh_rows
+from gramless.maps.tuning.held_out import fresh_rows
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess

@@ -34,8 +34,8 @@ from gramless.estimators.inputs import (
 from gramless.estimators.landmark_number import MOST_SAMPLES, Curve, choose_number, wished_error
 from gramless.estimators.parameters import MAP_CONSTRAINTS
 from gramless.maps import CollapsedMap, DeepMap, collapse
-from gramless.maps.explicit import warn_if_clipped
 from gramless.maps.landmarks import SELECTORS
+from gramless.maps.spectrum import warn_if_clipped
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import INPUT, Constraints, check_array
 from gramless.support.config import current_budget

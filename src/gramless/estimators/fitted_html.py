@@ -14,7 +14,7 @@ import numpy as np
 
 from gramless.deep_kernel import DeepKernel
 from gramless.kernels import Distance, Kernel, kernel_name
-from gramless.support.printable import printable
+from gramless.support.pages import printable
 
 MOST_NAMES = 12  # of classes that are listed
 

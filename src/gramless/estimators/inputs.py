@@ -17,10 +17,9 @@ from gramless.errors import DataError
 from gramless.estimators.below_zero import raised_to_zero
 from gramless.estimators.unlabelled import MARK
 from gramless.support.config import get_config
-from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, side_by_side
+from gramless.views import Columns, Views, column_list, is_multiview, refuse_ambiguous, rounded, side_by_side
 from gramless.views.arrays import as_block, dense, refuse_masked
 from gramless.views.completion import completed
-from gramless.views.rounding import rounded
 
 FEW_SAMPLES = 500
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gramless.blocks import Block, Blocks, Rows, in_blocks, write_partitions
 from gramless.blocks.partitions import read_by_workers
-from gramless.blocks.same_run import require_same_run
+from gramless.blocks.writing import require_same_run
 from gramless.errors import DataError
 from gramless.estimators.block_heads import BlockFit, coded_labels
 from gramless.heads import Head

@@ -28,8 +28,7 @@ from gramless.errors import ClippedSpectrumWarning, MemoryBudgetError
 from gramless.maps import CollapsedMap, collapse
 from gramless.maps.collapsed import BYTES_PER_PAIR
 from gramless.maps.landmarks import Selector
-from gramless.maps.tuning.pairs import MIN_SAMPLES, fresh_rows, hold_out
-from gramless.maps.tuning.relative_error import held_out_error
+from gramless.maps.tuning.held_out import MIN_SAMPLES, fresh_rows, held_out_error, hold_out
 from gramless.support.budget import readable
 from gramless.views import Views
 

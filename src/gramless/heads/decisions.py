@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from gramless.errors import DataError
-from gramless.metrics.annotation import best_of_rows
+from gramless.metrics.labels import best_of_rows
 from gramless.support.checks import check_array
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramless.heads.temperature import Temperature, of_all_classes
-from gramless.metrics.ranking import average_precisions
+from gramless.metrics.labels import average_precisions
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Elementary kernels: one file, one kernel. A new kernel is its file, one line here, and one oracle in the tests."""
+"""Elementary kernels, each said once. A new kernel is one class, one name here, and one oracle in the tests."""
 
 from __future__ import annotations
 
@@ -6,27 +6,40 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gramless.kernels.arc_cosine import ArcCosine as ArcCosine
-from gramless.kernels.base import KERNELS as KERNELS
-from gramless.kernels.base import NAMED as NAMED
-from gramless.kernels.base import Domain as Domain
-from gramless.kernels.base import Kernel as Kernel
-from gramless.kernels.base import kernel_name as kernel_name
-from gramless.kernels.chi_square import ChiSquare as ChiSquare
-from gramless.kernels.custom import Custom as Custom
-from gramless.kernels.distance import Distance as Distance
-from gramless.kernels.features import Features as Features
-from gramless.kernels.formula import Formula as Formula
-from gramless.kernels.gaussian import Gaussian as Gaussian
-from gramless.kernels.hellinger import Hellinger as Hellinger
-from gramless.kernels.intersection import Intersection as Intersection
-from gramless.kernels.laplacian import Laplacian as Laplacian
-from gramless.kernels.linear import Linear as Linear
-from gramless.kernels.operations import Operation as Operation
-from gramless.kernels.polynomial import Polynomial as Polynomial
-from gramless.kernels.precomputed import Precomputed as Precomputed
-from gramless.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
-from gramless.kernels.statistics import Statistic as Statistic
+from gramless.kernels.base import KERNELS, NAMED, Domain, Kernel, kernel_name
+from gramless.kernels.decays import ChiSquare, Gaussian, Laplacian, RationalQuadratic
+from gramless.kernels.distance import Distance
+from gramless.kernels.formula import Formula
+from gramless.kernels.given import Custom, Precomputed
+from gramless.kernels.operations import Operation
+from gramless.kernels.products import ArcCosine, Hellinger, Intersection, Linear, Polynomial
+from gramless.kernels.statistics import Features, Statistic
+
+__all__ = [
+    "KERNELS",
+    "NAMED",
+    "ArcCosine",
+    "ChiSquare",
+    "Custom",
+    "Distance",
+    "Domain",
+    "Features",
+    "Formula",
+    "Gaussian",
+    "Hellinger",
+    "Intersection",
+    "Kernel",
+    "KernelSpec",
+    "Laplacian",
+    "Linear",
+    "Operation",
+    "Polynomial",
+    "Precomputed",
+    "RationalQuadratic",
+    "Statistic",
+    "kernel_name",
+    "make_kernel",
+]
 
 KernelSpec = str | Kernel | Callable[..., Any]
 

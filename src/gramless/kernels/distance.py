@@ -12,10 +12,9 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel, registered
-from gramless.kernels.features import Features, check_root
 from gramless.kernels.formula import Formula
 from gramless.kernels.operations import Operation
-from gramless.kernels.statistics import Statistic
+from gramless.kernels.statistics import Features, Statistic, check_root
 
 CONSTANT = 1e-13  # of a column's largest number: a smaller spread is rounding
 

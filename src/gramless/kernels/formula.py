@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 import torch
 from torch import Tensor
 
-from gramless.kernels.features import Features
 from gramless.kernels.operations import Operation, inverse_root, operate
-from gramless.kernels.statistics import Statistic, largest_feature, largest_term
+from gramless.kernels.statistics import Features, Statistic, largest_feature, largest_term
 
 ROUNDING = 5e-5  # of a value, at most, from terms of a squared distance that cancel
 SMALLEST_SLOPE, LARGEST_SLOPE = 1e-36, 1e36  # that float32 holds with room to spare

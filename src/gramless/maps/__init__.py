@@ -5,9 +5,8 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.maps.build import build_layered, layered_map
 from gramless.maps.collapsed import CollapsedMap, collapse
-from gramless.maps.layered import LayeredMap
+from gramless.maps.layered import LayeredMap, layered_map
 from gramless.views import Views
 
 
@@ -33,7 +32,6 @@ __all__ = [
     "CollapsedMap",
     "DeepMap",
     "LayeredMap",
-    "build_layered",
     "collapse",
     "layered_map",
 ]

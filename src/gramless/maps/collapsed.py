@@ -1,23 +1,37 @@
-"""The collapsed DMN: kappa(x, S) U, the whole initial network in one projection."""
+"""The collapsed DMN: kappa(x, S) U, the whole initial network in one projection.
+
+What a map has made of its landmarks is kept from one call to the next: most of the time that one sample would take.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property, partial
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import Overflow, Plan, RowSink, choose_device, choose_precision, finite, projected_blocks
-from gramless.maps.explicit import Projection, project, warn_if_clipped
-from gramless.maps.prepared import FEW, Prepared, Ready
+from gramless.engine import (
+    Evaluator,
+    Overflow,
+    Plan,
+    RowSink,
+    choose_device,
+    choose_precision,
+    finite,
+    projected_blocks,
+)
+from gramless.maps.spectrum import Projection, project, warn_if_clipped
 from gramless.support.budget import require
 from gramless.support.checks import check_array
 from gramless.support.config import current_budget, get_config
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
+FEW = 32  # samples that need no plan: they are one block, unless memory is short
 BYTES_PER_PAIR = 4 * 8  # of landmarks, while a map is compiled: the Gram matrix and its eigendecomposition
 
 
@@ -38,12 +52,10 @@ class CollapsedMap:
     landmarks: Views
     projection: Projection
     dtype: torch.dtype
-    _prepared: ClassVar[Prepared]  # set on every instance, but no field: not stored, and no part of what the map is
 
     def __post_init__(self) -> None:
         check_array("the projection of a map", self.projection.matrix, (len(self.landmarks), None))
         self.kernel.check_samples(self.landmarks)
-        object.__setattr__(self, "_prepared", Prepared())
 
     @property
     def n_components(self) -> int:
@@ -77,12 +89,11 @@ class CollapsedMap:
 
     def _ready(self, device: torch.device) -> Ready:
         """What is the same for all samples, from the last time if that was on this device, as exact, as much memory."""
-
-        def prepare() -> Ready:
-            matrix = self.projection.matrix.to(device=device, dtype=self.dtype).T.contiguous().T  # columns are read
-            return Ready(self.kernel, self.landmarks, self.dtype, device, matrix, self.plan(FEW, device))
-
-        return self._prepared.get((device, choose_precision(device), get_config()["memory_budget"]), prepare)
+        key = device, choose_precision(device), get_config()["memory_budget"]
+        kept = _READY.get(self)
+        if kept is None or kept[0] != key:
+            kept = _READY[self] = key, Ready(self, device)
+        return kept[1]
 
     def plan(self, n_samples: int, device: torch.device, *, streamed: bool = False) -> Plan:
         """How so many samples are transformed."""
@@ -103,3 +114,31 @@ def collapse(kernel: DeepKernel, landmarks: Views, n_components: int | None, dty
     projection = project(kernel.tensor(landmarks, landmarks, dtype), n_components, dtype)
     warn_if_clipped(projection, "the deep kernel on the landmarks")
     return CollapsedMap(kernel, landmarks, projection, dtype)
+
+
+class Ready:
+    """The projection where it is used, and what evaluates the kernel against all landmarks, made when asked for."""
+
+    def __init__(self, deep_map: CollapsedMap, device: torch.device) -> None:
+        matrix = deep_map.projection.matrix.to(device=device, dtype=deep_map.dtype)
+        self.matrix = matrix.T.contiguous().T  # its columns are read
+        self._landmarks = deep_map.landmarks
+        self._evaluator_of = partial(deep_map.kernel.evaluator, dtype=deep_map.dtype, device=device)
+        plan = deep_map.plan(FEW, device)
+        self.n_at_once = plan.rows_per_block if plan.columns_per_block == len(self._landmarks) else 0
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return self._evaluator_of(self._landmarks)
+
+    def evaluator_for(self, tile: Views) -> Evaluator:
+        """That of all landmarks is kept; that of some, where all prepared together would not fit, is not."""
+        return self.evaluator if len(tile) == len(self._landmarks) else self._evaluator_of(tile)
+
+
+_READY: WeakKeyDictionary[CollapsedMap, tuple[Hashable, Ready]] = WeakKeyDictionary()
+"""Of every map the last one, and what it was made for: no part of the map, not in files, not in copies.
+
+Threads share it without a lock, which a forked child might find locked for ever: two that come first both prepare, and
+either result will do.
+"""

@@ -1,10 +1,18 @@
 """Measures as pure functions."""
 
-from gramless.metrics.annotation import AnnotationScores, annotation_scores, mf_concepts, mf_samples, top_k
-from gramless.metrics.approximation import relative_error
-from gramless.metrics.ranking import average_precision, mean_average_precision
-from gramless.metrics.reliability import ReliabilityBin, expected_calibration_error, reliability
-from gramless.metrics.sampled_error import Estimate, sampled_relative_error
+from gramless.metrics.approximation import Estimate, relative_error, sampled_relative_error
+from gramless.metrics.labels import (
+    AnnotationScores,
+    ReliabilityBin,
+    annotation_scores,
+    average_precision,
+    expected_calibration_error,
+    mean_average_precision,
+    mf_concepts,
+    mf_samples,
+    reliability,
+    top_k,
+)
 
 __all__ = [
     "AnnotationScores",

@@ -1,8 +1,7 @@
 """What a deep kernel network is made of: elementary kernels on views, layers, activations, and initial weights."""
 
 from gramless.network.activations import Activation, make_activation
-from gramless.network.initial import initial_weights, spread_gains
-from gramless.network.network import Layer, Network, ViewKernel
+from gramless.network.network import Layer, Network, ViewKernel, initial_weights, spread_gains
 from gramless.network.reference import forward, gradients, unit_values
 
 __all__ = [

@@ -11,7 +11,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from gramless.errors import DataError
-from gramless.figures.learned_weights_figure import save_weights_figure
+from gramless.figures.drawing import save_weights_figure
 from gramless.pictures.annotation import Annotator, Judgement, fit_annotator, judge
 from gramless.pictures.datasets import AnnotatedPictures, read_annotated
 from gramless.pictures.features import HANDCRAFTED, LEARNED, FeatureCache

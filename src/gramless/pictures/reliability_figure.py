@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gramless.figures.style import BLUE, INK, PALE, QUIET, axes_style
+from gramless.figures.drawing import BLUE, INK, PALE, QUIET, axes_style
 from gramless.metrics import ReliabilityBin
 from gramless.support.packages import needed
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from gramless.deep_kernel import DeepKernel
 from gramless.figures.learned_weights import shares_by
 from gramless.pictures.annotation import Annotator, Quality
-from gramless.support.printable import printable
+from gramless.support.pages import printable
 
 RARE = 5  # a keyword with fewer examples is seldom found
 N_LARGEST = 3

@@ -42,7 +42,7 @@ from gramless.heads.ridge_path import RidgeSolution, Uncertainty
 from gramless.kernels import KERNELS
 from gramless.learning import CurvePoint, LeaveOneOut, SemiSupervised, Supervised
 from gramless.maps import CollapsedMap
-from gramless.maps.explicit import Projection
+from gramless.maps.spectrum import Projection
 from gramless.maps.tuning import RepresenterMap
 from gramless.network import Layer, ViewKernel, activations
 from gramless.support.checks import conforms

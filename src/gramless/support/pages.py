@@ -1,7 +1,8 @@
-"""HTML pages that need nothing else, made from templates; and which of many things are shown on them."""
+"""What people see: HTML pages made from templates, which of many things are on them, and texts of strangers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -32,3 +33,12 @@ def spread_evenly(items: Sequence[Item], limit: int) -> list[Item]:
     """At most `limit` of them, evenly spread: the first of a sorted collection would all look alike."""
     n_shown = min(limit, len(items))
     return [items[i * len(items) // n_shown] for i in range(n_shown)]
+
+
+COMMANDS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, among them those that begin escape sequences, and those that turn the direction of writing."""
+
+
+def printable(text: str) -> str:
+    r"""A text of strangers, as a file name, with what a terminal would obey as Python writes it: \x1b, \n, \u202e."""
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

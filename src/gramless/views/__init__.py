@@ -8,6 +8,7 @@ from gramless.views.views import (
     column_list,
     is_multiview,
     refuse_ambiguous,
+    rounded,
     side_by_side,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "column_list",
     "is_multiview",
     "refuse_ambiguous",
+    "rounded",
     "side_by_side",
 ]

@@ -38,14 +38,14 @@ RIDGES = tuple(10.0**k for k in np.arange(-5.0, 1.5, 0.5).tolist())
 """Beside the kernel's diagonal, which is 1."""
 ROUNDS = 2
 
-Rows = Mapping[str, Tensor]
+ViewRows = Mapping[str, Tensor]
 """Views of some samples, (n, width) each, less their mean and in units of sqrt(s_v); no number is missing."""
 
 
 def completed(views: Views, known: Views | None = None) -> Views:
     """The same samples with all their views; those of `known`, by default of the samples themselves.
 
-    Where nothing is missing these are the views that came, at no cost.
+    Where nothing is missing these are the views that were given, at no cost.
     """
     if not views.incomplete:
         return views
@@ -143,7 +143,7 @@ _LEARNED: WeakKeyDictionary[Views, Completion] = WeakKeyDictionary()
 
 
 def replace_missing(
-    name: str, regression: Regression, units: Units, x: dict[str, Tensor], known: Rows, lacks: Tensor
+    name: str, regression: Regression, units: Units, x: dict[str, Tensor], known: ViewRows, lacks: Tensor
 ) -> None:
     """Put what is expected of one view, given the others, in its place in x where it is missing."""
     if lacks.any():
@@ -151,7 +151,7 @@ def replace_missing(
         x[name] = x[name].index_put((lacks,), units(units.back(expected)))
 
 
-def learned(name: str, known: Rows, lacks: Tensor) -> Regression:
+def learned(name: str, known: ViewRows, lacks: Tensor) -> Regression:
     """The regression of one view on the others, from the samples that have it."""
     rows = (~lacks).nonzero()[:, 0]
     some = {view: x[rows] for view, x in known.items()}
@@ -168,13 +168,13 @@ def learned(name: str, known: Rows, lacks: Tensor) -> Regression:
     return Regression(rows, basis @ (turned / (values + best)[:, None]), mean)
 
 
-def predicted(name: str, regression: Regression, x: Rows, known: Rows) -> Tensor:
+def predicted(name: str, regression: Regression, x: ViewRows, known: ViewRows) -> Tensor:
     """What is expected of a view: (n, width)."""
     some = {view: z[regression.rows] for view, z in known.items()}
     return similarity(name, x, some) @ regression.weights + regression.mean
 
 
-def similarity(name: str, x: Rows, z: Rows) -> Tensor:
+def similarity(name: str, x: ViewRows, z: ViewRows) -> Tensor:
     """exp(-d / WIDTH) of every pair (n, m), d the mean of squared distances in all views but one."""
     distances = [squared_distances(x[view], z[view]) for view in z if view != name]
     return torch.exp(torch.stack(distances).mean(0) / -WIDTH)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gramless as gl
-from gramless.blocks import same_run
+from gramless.blocks import writing
 from tests.blocks.writing.samples import bytes_of, found_in, random_values
 
 VALUES = random_values((120, 5), np.float32)
@@ -75,7 +75,7 @@ def test_what_has_no_partitions_is_told_how_to_be_written(what, path, tmp_path):
 
 
 def test_data_that_changed_in_the_middle_is_noticed(array, path, monkeypatch):
-    monkeypatch.setattr(same_run, "PLACES", 3)
+    monkeypatch.setattr(writing, "PLACES", 3)
     gl.write_partitions(array, path)
     shutil.move(path, path.with_name("x.parquet.partial"))
     changed = VALUES.copy()

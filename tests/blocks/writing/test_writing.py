@@ -9,7 +9,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from gramless.blocks import same_run, writing
+from gramless.blocks import writing
 from gramless.blocks.writing import PROGRESS, write_rows
 from gramless.errors import DataError
 from gramless.support.packages import MissingPackageError
@@ -65,8 +65,8 @@ def test_all_rows_are_written(suffix, counted, width, dtype, path, ends, tmp_pat
 @known_or_not
 @pytest.mark.parametrize("seed", range(4))
 def test_continues_after_bad_blocks_with_the_same_bytes(suffix, counted, seed, path, partial, values, monkeypatch):
-    monkeypatch.setattr(same_run, "LOOKED_AT", 1)
-    monkeypatch.setattr(same_run, "PLACES", 2)
+    monkeypatch.setattr(writing, "LOOKED_AT", 1)
+    monkeypatch.setattr(writing, "PLACES", 2)
     rng = np.random.default_rng(seed)
     ends = random_ends(N, rng)
     for row in sorted(rng.choice(ends[3:-1], 3, replace=False).tolist()):

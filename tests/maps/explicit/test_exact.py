@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 
 from gramless.kernels import Polynomial
-from gramless.maps.explicit import Exact
-from gramless.maps.explicit.exact import count_monomials, monomials
+from gramless.maps.explicit import Exact, count_monomials, monomials
 from tests.contracts.samples import generator, sample_sets
 from tests.maps.explicit.cases import EXACT
 from tests.oracles import maps as oracle

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.errors import ClippedSpectrumWarning, DataError
-from gramless.maps.explicit import project, warn_if_clipped
+from gramless.maps.spectrum import project, warn_if_clipped
 from tests.contracts.samples import seeds
 from tests.oracles import maps as oracle
 

@@ -1,4 +1,4 @@
-"""Algorithm 1: its equations against autograd, its representer form against explicit anchors."""
+"""Algorithm 1: its representer form against explicit anchors."""
 
 from dataclasses import replace
 
@@ -7,15 +7,11 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.maps.tuning import RepresenterMap, backprop, tune_algorithm1
-from gramless.maps.tuning.algorithm1 import descend_pairs, stacked
-from gramless.maps.tuning.elementary_rows import ElementaryRows
-from gramless.maps.tuning.initial_network import initial_network
-from gramless.maps.tuning.representer import backward, forward
-from gramless.network import make_activation
+from gramless.maps.tuning import RepresenterMap, tune_algorithm1
+from gramless.maps.tuning.algorithm1 import ElementaryRows, descend_pairs, initial_network, stacked
 from tests.maps.tuning.kernels import compiled, error, generator, heavy_tail, three_layers
 from tests.networks import random_kernel, random_views
-from tests.oracles.tuning import ACTIVATIONS, ExplicitNetwork, explicit_maps
+from tests.oracles.tuning import ExplicitNetwork, explicit_maps
 
 N_LANDMARKS, N_TUNING, N_OTHERS = 8, 12, 5
 NETWORKS = {(): ["exp"], (3,): ["sinh", "exp"], (3, 2): ["sinh", "identity", "exp"]}
@@ -69,80 +65,6 @@ def test_starts_as_the_initial_network(twins):
     torch.testing.assert_close(phi @ phi.T, twins.kernel.tensor(twins.landmarks, twins.landmarks))
 
 
-def test_equations_14_to_20_are_autograds_gradients(twins):
-    """One side of a batch of pairs: partners are constants, as in the paper's derivation."""
-    n, network = 6, twins.explicit
-    rows = slice(N_LANDMARKS, N_LANDMARKS + n)
-    for tensor in network.parameters():
-        tensor.requires_grad_()
-    trace = network.forward(twins.of(rows))
-    phi = trace[-1][0]["phi"]
-    partner = phi.detach().flip(0)
-    kappa = torch.from_numpy(twins.kernel(twins.views[rows])).diagonal() * 0.5
-    total = sum((phi[i] @ partner[i] - kappa[i]) ** 2 / 2 for i in range(n))  # Eq. 13
-
-    def autograd(*tensors):
-        return torch.autograd.grad(total, tensors, retain_graph=True)
-
-    def stacked_units(layer, name):
-        return torch.stack([unit[name] for unit in trace[layer]])
-
-    def check(found, *tensors):
-        torch.testing.assert_close(found, torch.stack(autograd(*tensors)), rtol=1e-9, atol=1e-12)
-
-    of_maps = backprop.map_gradient(phi, partner, kappa)[None].detach()
-    check(of_maps, phi)  # Eq. 14
-    for layer in range(len(trace) - 1, -1, -1):
-        units, weights = trace[layer], network.weights[layer]
-        scale = network.scale if layer == len(trace) - 1 else 1.0
-        roots = weights.sqrt()
-        projections = torch.stack(network.projections[layer]).detach()
-        check(
-            backprop.projection_gradient(stacked_units(layer, "kappa"), of_maps), *network.projections[layer]
-        )  # Eq. 19
-        of_responses = backprop.response_gradient(of_maps, projections)
-        check(of_responses, *(unit["kappa"] for unit in units))  # Eq. 15
-        slopes = scale * backprop.slopes(make_activation(network.names[layer]), stacked_units(layer, "f"))
-        of_preactivations = backprop.preactivation_gradient(of_responses, slopes)
-        check(of_preactivations, *(unit["f"] for unit in units))  # Eq. 16
-        if layer == 0:
-            for p, anchor in enumerate(network.anchors[0]):  # Eq. 20 in representer form: coefficients of phi^c(x)
-                check((of_preactivations[p].T @ units[p]["concatenated"])[None], anchor)
-            break
-        inputs = stacked_units(layer - 1, "phi").detach()
-        n_inputs = len(inputs)
-
-        def fragments(concatenated, n_inputs=n_inputs):
-            """(P, n, Q r) to (P, Q, n, r)."""
-            return concatenated.unflatten(2, (n_inputs, -1)).transpose(1, 2)
-
-        anchors = fragments(torch.stack(network.anchors[layer]).detach())
-        of_anchors = backprop.anchor_gradient(of_preactivations, inputs, roots)
-        torch.testing.assert_close(of_anchors, fragments(torch.stack(autograd(*network.anchors[layer]))))  # Eq. 20
-        of_concatenations = backprop.concatenation_gradient(of_preactivations, anchors)
-        found = torch.stack(autograd(*(unit["concatenated"] for unit in units)))
-        torch.testing.assert_close(of_concatenations, fragments(found))  # Eq. 17
-        of_maps = backprop.input_gradient(of_concatenations, roots)
-        check(of_maps, *(unit["phi"] for unit in trace[layer - 1]))  # Eq. 18
-
-
-def test_backward_is_autograds_gradient_of_the_representer_form(twins):
-    parameters = twins.parameters.apply(lambda t: t.clone().requires_grad_())
-    elementary = twins.elementary(twins.tuning)
-    phi = forward(twins.kernel, parameters, elementary)[-1].maps[0]
-    weights = torch.randn(phi.shape, generator=generator(), dtype=torch.float64)
-    leaves = [parameters.coefficients, *parameters.projections, *parameters.anchors]
-    expected = torch.autograd.grad((phi * weights).sum(), leaves)
-    with torch.no_grad():
-        found = backward(twins.kernel, twins.parameters, forward(twins.kernel, twins.parameters, elementary), weights)
-    for mine, theirs in zip([*found.projections, *found.anchors], expected[1:], strict=True):
-        torch.testing.assert_close(mine, theirs)
-    # the coefficients' gradient is that of the anchors in the metric of the feature space: G_p times ours
-    for p, row in enumerate(twins.kernel.layers[0].weights):
-        combined = torch.tensordot(row, elementary, dims=1)  # (n, n_points)
-        torch.testing.assert_close(combined.T @ found.coefficients[p], expected[0][p])
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_iterations_equal_those_of_explicit_anchors(twins, seed):
     rows = ElementaryRows(twins.kernel, twins.tuning, twins.points, torch.float64, CPU, room=1 << 30)
@@ -154,14 +76,6 @@ def test_iterations_equal_those_of_explicit_anchors(twins, seed):
         twins.explicit.iterate(twins.of(left), twins.of(right), gram[left, right], step=1e-3)
     assert (twins.explicit.transform(twins.maps) - before).abs().max() > 1e-4  # it has moved
     assert twins.disagreement() < 1e-10
-
-
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_slopes_of_activations(name):
-    f = torch.randn(2, 3, 4, generator=generator(), dtype=torch.float64)
-    step = 1e-6
-    expected = (ACTIVATIONS[name](f + step) - ACTIVATIONS[name](f - step)) / (2 * step)
-    torch.testing.assert_close(backprop.slopes(make_activation(name), f), expected, rtol=1e-6, atol=1e-8)
 
 
 def test_elementary_rows_that_do_not_fit_are_computed_when_asked_for():

@@ -9,8 +9,7 @@ import gramless as gl
 from gramless.engine import differentiable_block
 from gramless.kernels import Custom, Distance, Gaussian, Hellinger, Intersection, Linear, Polynomial
 from gramless.maps.tuning.landmark_descent import move_landmarks
-from gramless.maps.tuning.movable import MovableLandmarks
-from gramless.maps.tuning.moving_map import MovingMap
+from gramless.maps.tuning.moving_map import MovableLandmarks, MovingMap
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.maps.tuning.kernels import compiled, generator, heavy_tail, one_unit, precomputed, three_layers
 
@@ -85,13 +84,14 @@ class TestMovableLandmarks:
         np.testing.assert_allclose(landmarks.rows()["v"], views["v"], rtol=1e-6)
 
     def test_what_is_restored_is_what_was(self, rng):
-        kernel, views = two_views(rng)
-        landmarks = MovableLandmarks.of(kernel.network, views, CPU)
-        state, before = landmarks.state(), landmarks.rows()
-        for parameters in landmarks.parameters:
+        kernel, views = two_views(rng, 40)
+        moving = MovingMap.of(compiled(kernel, views, 10), CPU, with_weights=True)
+        state, before = moving.state(), moving.placed()
+        for parameters in (*moving.landmarks.parameters, *moving.log_weights):
             parameters.data += 1.0
-        landmarks.restore_(state)
-        assert all(torch.equal(x, before[name]) for name, x in landmarks.rows().items())
+        moving.settle_deflation_()
+        moving.restore_(state)
+        assert torch.equal(moving.placed().factor, before.factor)
 
     @pytest.mark.parametrize("own", [False, True], ids=["precomputed", "custom"])
     def test_a_kernel_without_a_slope_is_named(self, own, rng):

@@ -45,7 +45,7 @@ def test_leverages_stand_for_really_leaving_out(case, monkeypatch):
     minimised = []
     backward = torch.Tensor.backward
     monkeypatch.setattr(torch.Tensor, "backward", lambda self: minimised.append(self.item()) or backward(self))
-    descent._step()
+    descent.step()
     assert minimised == [pytest.approx(np.square(missed).mean(), rel=1e-9)]
 
 
@@ -110,7 +110,7 @@ def test_ctrl_c_leaves_the_map_as_it_was(case, at, monkeypatch):
             raise KeyboardInterrupt
         step(self)
 
-    monkeypatch.setattr(Descent, "_step", interrupted)
+    monkeypatch.setattr(Descent, "step", interrupted)
     rankings = iter([0.1, 0.5, 0.9, 0.8])
     finished = finish_with_labels(deep_map, views, signs, lambda *_: next(rankings), generator())
     assert len(steps) == at

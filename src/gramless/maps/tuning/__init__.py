@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from gramless.maps.tuning.algorithm1 import tune_algorithm1
+from gramless.maps.tuning.held_out import TuningResult
 from gramless.maps.tuning.landmark_descent import move_landmarks
-from gramless.maps.tuning.representer_map import RepresenterMap
-from gramless.maps.tuning.result import TuningResult
+from gramless.maps.tuning.representer import RepresenterMap
 from gramless.maps.tuning.supervised_finish import FinishedMap, finish_with_labels
 
 TUNERS: dict[str, Callable[..., TuningResult]] = {"landmarks": move_landmarks, "algorithm1": tune_algorithm1}

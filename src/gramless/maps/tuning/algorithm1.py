@@ -1,11 +1,11 @@
 """Algorithm 1 of the paper: every projection and every landmark response layer by gradient descent on random pairs.
 
 Where the paper leaves something open, this is what is done:
-- Eq. 18 is summed over the units that share an input (see `backprop.input_gradient`).
+- The error, Eq. 13, is E = 1/2 sum (<phi(x), phi(x')> - kappa(x, x'))^2 over pairs. Its gradients, Eqs. 14 to 20, are
+  autograd's, all taken at once; Eq. 18 as printed leaves out the sum over the units that share an input.
 - "Average both gradients" of a pair is half the gradient of its error, and "for each pair" means for each batch: a step
   is eta times half the gradient of the batch's mean error.
-- All gradients of a step are taken at the same parameters, also where the listing updates a layer before it goes on to
-  the one below.
+- They are taken at the same parameters, also where the listing updates a layer before it goes on to the one below.
 - The step is meant for the output kernel as the network gives it, before it is multiplied by `kernel.scale`: the paper
   knows no such factor, and eta means something else on another scale. The map is scaled afterwards.
 - Input maps are those of the exact elementary kernels. The paper's own, exact for linear and polynomial kernels,
@@ -17,6 +17,7 @@ Where the paper leaves something open, this is what is done:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
@@ -27,16 +28,25 @@ from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device
 from gramless.maps import CollapsedMap
 from gramless.maps.explicit import refuse_conditional
-from gramless.maps.tuning import backprop
-from gramless.maps.tuning.elementary_rows import ElementaryRows
-from gramless.maps.tuning.initial_network import initial_network
-from gramless.maps.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out
-from gramless.maps.tuning.relative_error import held_out_error
-from gramless.maps.tuning.representer import UNITS_AT_ONCE, Parameters, backward, forward
-from gramless.maps.tuning.representer_map import RepresenterMap
-from gramless.maps.tuning.result import BestSoFar, TuningResult
-from gramless.network import forward as output_kernel
-from gramless.support.budget import require
+from gramless.maps.spectrum import project, warn_if_clipped
+from gramless.maps.tuning.held_out import (
+    BestSoFar,
+    TuningResult,
+    draw_pairs,
+    find_rows,
+    fresh_rows,
+    held_out_error,
+    hold_out,
+)
+from gramless.maps.tuning.representer import (
+    UNITS_AT_ONCE,
+    Parameters,
+    RepresenterMap,
+    first_products,
+    responses_and_map,
+)
+from gramless.network import forward
+from gramless.support.budget import require, row_blocks
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -87,8 +97,8 @@ def tune_algorithm1(
 
     def error() -> float:
         chunks = torch.arange(len(held_out)).split(2 * batch_size)
-        maps = [forward(kernel, parameters, held_out_rows(rows))[-1].maps[0] for rows in chunks]
-        return held_out_error(torch.cat(maps), gram)
+        products = (first_products(kernel.layers[0], parameters.coefficients, held_out_rows(rows)) for rows in chunks)
+        return held_out_error(torch.cat([responses_and_map(kernel, parameters, each)[1] for each in products]), gram)
 
     before = held_out_error(unscaled.transform(held_out).to(device), gram)
     best, chosen = BestSoFar(before), None
@@ -120,7 +130,7 @@ def descend_pairs(
     n_landmarks: int,
     step: float,
 ) -> None:
-    """One iteration: forward both samples of every pair, Eqs. 14 to 20 back for both, average, step.
+    """One iteration: forward both samples of every pair, back for both, average, step.
 
     Points are the landmarks and then the tuning samples, whose numbers `pairs` (n, 2) holds.
     """
@@ -129,12 +139,18 @@ def descend_pairs(
     n = len(pairs)
     points = (n_landmarks + rows).to(elementary.device)
     index = torch.arange(n, device=elementary.device)
-    kappa = kernel.scale * output_kernel(kernel.layers, elementary[:, index, points[n:]])
-    traces = forward(kernel, parameters, elementary)
-    phi = traces[-1].maps[0]
-    partner = phi.roll(n, dims=0)  # x' of every x, and x of every x'
-    of_maps = backprop.map_gradient(phi, partner, kappa.repeat(2)) / (2 * n)
-    parameters.descend_(backward(kernel, parameters, traces, of_maps), points, step)
+    kappa = kernel.scale * forward(kernel.layers, elementary[:, index, points[n:]])
+    products = first_products(kernel.layers[0], parameters.coefficients, elementary).requires_grad_()
+    leaves = parameters.apply(lambda t: t.detach().requires_grad_())  # the same memory
+    with torch.enable_grad():
+        _, phi = responses_and_map(kernel, leaves, products)
+        error = ((phi[:n] * phi[n:]).sum(1) - kappa).square().mean() / 4
+    # In the first layer, whose phi^c nobody writes out, dE/df_p(x, x_i) is the change of the coefficient of phi_p^c(x).
+    of_products, *gradients = torch.autograd.grad(error, [products, *leaves.projections, *leaves.anchors])
+    for unit, gradient in zip(parameters.coefficients, of_products, strict=True):
+        unit.index_add_(0, points, gradient, alpha=-step)  # by units: along the first axis it is ten times faster
+    for tensor, gradient in zip([*parameters.projections, *parameters.anchors], gradients, strict=True):
+        tensor.sub_(gradient, alpha=step)
 
 
 def stacked(landmarks: Views, samples: Views, dtype: torch.dtype) -> Views:
@@ -191,3 +207,71 @@ def _affordable(deep_map: CollapsedMap, n_samples: int, batch_rows: int) -> tupl
     )
     n_train = min(n_samples, int((budget - fixed) // per_sample))
     return n_train, int(budget - fixed - n_train * per_sample) // 2
+
+
+def initial_network(
+    deep_map: CollapsedMap, n_points: int, device: torch.device
+) -> tuple[Parameters, list[list[float]]]:
+    """Parameters of Proposition 2, and the clipped share of every unit's spectrum.
+
+    D_p is the identity on the landmarks, which are the first points. Hidden projections come from the Gram matrices
+    of the network itself, one eigendecomposition per unit; the last one is that of the map which is to be tuned.
+    """
+    kernel, landmarks, dtype = deep_map.kernel, deep_map.landmarks, deep_map.dtype
+    products = kernel.elementary(landmarks, landmarks, torch.float64, device)  # (Q, N, N): <phi_q(x_i), phi_q(x_j)>
+    projections, anchors, masses = [], [], []
+    with ProgressBar("eigendecompositions", sum(layer.n_units for layer in kernel.layers[:-1])) as progress:
+        for layer in kernel.layers[:-1]:
+            found = []
+            for weights in layer.weights.to(products):
+                found.append(project(layer.activation(torch.tensordot(weights, products, dims=1)), None, dtype))
+                progress.advance()
+            warn_if_clipped(max(found, key=lambda p: p.clipped_mass), "a unit's kernel on the landmarks")
+            masses.append([projection.clipped_mass for projection in found])
+            maps = _padded([projection.landmark_map for projection in found])  # (P, N, r)
+            projections.append(_padded([projection.matrix for projection in found]).to(dtype))
+            products = maps @ maps.mT
+            following = kernel.layers[len(projections)]
+            anchors.append((following.weights.sqrt().to(maps)[:, :, None, None] * maps).to(dtype))
+    projections.append(deep_map.projection.matrix.to(device=device, dtype=dtype)[None].clone())
+    masses += deep_map.clipped_mass
+    n_landmarks = len(landmarks)
+    coefficients = torch.zeros(kernel.layers[0].n_units, n_points, n_landmarks, dtype=dtype, device=device)
+    coefficients[:, :n_landmarks] = torch.eye(n_landmarks, dtype=dtype, device=device)
+    return Parameters(coefficients, projections, anchors), masses
+
+
+def _padded(matrices: Sequence[Tensor]) -> Tensor:
+    """Matrices of different widths in one tensor, with columns of zeros; zero columns have zero gradients."""
+    widest = max(matrix.shape[1] for matrix in matrices)
+    return torch.stack([torch.nn.functional.pad(matrix, (0, widest - matrix.shape[1])) for matrix in matrices])
+
+
+BLOCK_BYTES = 64 << 20
+
+
+class ElementaryRows:
+    """k_q(x, points) of chosen samples: (n_kernels, n, n_points).
+
+    Computed once for all samples if that takes no more than `room` bytes, and whenever asked for otherwise.
+    """
+
+    def __init__(
+        self, kernel: DeepKernel, samples: Views, points: Views, dtype: torch.dtype, device: torch.device, room: int
+    ) -> None:
+        self._kernel, self._samples, self._points = kernel, samples, points
+        self._dtype, self._device = dtype, device
+        self._kept: Tensor | None = None
+        per_row = dtype.itemsize * len(kernel.inputs) * len(points)
+        if per_row * len(samples) <= room:
+            kept = torch.empty(len(kernel.inputs), len(samples), len(points), dtype=dtype, device=device)
+            with ProgressBar("elementary kernels of the tuning set", len(samples)) as progress:
+                for rows in row_blocks(len(samples), per_row, BLOCK_BYTES):
+                    kept[:, rows] = kernel.elementary(samples[rows], points, dtype, device)
+                    progress.advance(rows.stop - rows.start)
+            self._kept = kept
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        if self._kept is not None:
+            return self._kept[:, rows.to(self._device)]
+        return self._kernel.elementary(self._samples[rows], self._points, self._dtype, self._device)

@@ -17,10 +17,8 @@ import torch
 
 from gramless.engine import choose_device
 from gramless.maps import CollapsedMap
+from gramless.maps.tuning.held_out import BestSoFar, TuningResult, error_gradient, fresh_rows, held_out_error, hold_out
 from gramless.maps.tuning.moving_map import MovingMap
-from gramless.maps.tuning.pairs import fresh_rows, hold_out
-from gramless.maps.tuning.relative_error import error_gradient, held_out_error
-from gramless.maps.tuning.result import BestSoFar, TuningResult
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -64,10 +62,8 @@ def move_landmarks(
                     break
                 optimizer.zero_grad()
                 phi.backward(error_gradient(phi.detach(), values))
-                moving.landmarks.mend_slopes_()
                 optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / n_steps)) / 2
-                optimizer.step()
-                moving.landmarks.clip_()
+                moving.step_(optimizer)
                 progress.advance()
                 done = step + 1
                 if done % SETTLE_EVERY == 0:

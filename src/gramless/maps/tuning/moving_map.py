@@ -4,6 +4,10 @@
 
 d is a part of the smallest eigenvalue, found anew as the landmarks move: each landmark has a share of the kernel to
 itself, which no other sample ever shows, and inverted along with the rest it makes the map too small on other samples.
+
+Rows of every view move within the domain of its kernels. A view with a kernel of roots is moved by its roots: z^p has
+an infinite slope at z = 0 for p < 1, and u = z^p none, nor has any power of z from p up. Where a kernel is defined on
+non-negative numbers only, what leaves them is set to zero after every step.
 """
 
 from __future__ import annotations
@@ -16,11 +20,12 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.engine import RootedBlock, SampleBlock, differentiable_block, differentiable_values
+from gramless.engine import RootedBlock, SampleBlock, differentiable_block, differentiable_values, is_movable
+from gramless.errors import DataError
+from gramless.kernels import Domain
 from gramless.maps import CollapsedMap
-from gramless.maps.explicit import project
-from gramless.maps.tuning.movable import MovableLandmarks
-from gramless.network import Layer
+from gramless.maps.spectrum import project
+from gramless.network import Layer, Network
 from gramless.support.budget import require
 from gramless.support.config import current_budget
 from gramless.views import Views
@@ -128,17 +133,20 @@ class MovingMap:
             return X
         return X.replaced(self.rows_of(X))
 
-    def state(self) -> list[Tensor]:
-        """A copy of all parameters."""
-        deflation = torch.tensor(self.deflation, dtype=torch.float64)
-        return [*self.landmarks.state(), *(w.detach().clone() for w in self.log_weights), deflation]
+    def state(self) -> tuple[list[Tensor], float]:
+        """A copy of all parameters, and d."""
+        return [tensor.detach().clone() for tensor in (*self.landmarks.parameters, *self.log_weights)], self.deflation
 
-    def restore_(self, state: list[Tensor]) -> None:
-        n_views = len(self.landmarks.views)
-        self.landmarks.restore_(state[:n_views])
-        for weight, value in zip(self.log_weights, state[n_views:-1], strict=True):
-            weight.data.copy_(value)
-        self.deflation = state[-1].item()
+    def restore_(self, state: tuple[list[Tensor], float]) -> None:
+        tensors, self.deflation = state
+        for mine, kept in zip((*self.landmarks.parameters, *self.log_weights), tensors, strict=True):
+            mine.data.copy_(kept)
+
+    def step_(self, optimizer: torch.optim.Optimizer) -> None:
+        """Down the slopes, within the domains of the kernels."""
+        self.landmarks.mend_slopes_()
+        optimizer.step()
+        self.landmarks.clip_()
 
     def compiled(self, like: CollapsedMap) -> CollapsedMap:
         """The map as it is now; views that no kernel looks at stay as they are."""
@@ -168,3 +176,76 @@ class MovingMap:
 def _jitter(gram: Tensor) -> float:
     """float32 knows no smaller eigenvalue."""
     return SMALLEST_JITTER * gram.diagonal().mean().item()
+
+
+@dataclass(frozen=True, eq=False)
+class MovableView:
+    """One view's landmarks z as z^power = units * parameters: (N, d).
+
+    A step means the same in all columns. One that is the same in all landmarks has no spread to measure a step by and
+    stays: most bins of a large histogram are empty in a few hundred samples, and steps of 1 would fill them.
+    """
+
+    parameters: Tensor
+    units: Tensor  # (d,): the spread of each column, 1 where there is none
+    still: Tensor  # (d,): where there is none
+    power: float
+    centre: Tensor  # (d,): of the landmarks as they were
+    nonnegative: bool
+
+    @classmethod
+    def of(cls, network: Network, view: str, rows: Tensor) -> MovableView:
+        kernels = [entry.kernel for entry in network.inputs if entry.view == view]
+        features = [kernel.formula.features for kernel in kernels]
+        power = 1.0 / max(each.root if each is not None else 1 for each in features)
+        nonnegative = any(kernel.domain is Domain.NONNEGATIVE for kernel in kernels)
+        roots = rows.pow(power) if power < 1 else rows
+        spread = roots.std(0, correction=0)
+        still = (roots.amin(0) == roots.amax(0)) | (spread == 0)
+        units = torch.where(still, 1.0, spread)
+        return cls((roots / units).requires_grad_(), units, still, power, rows.mean(0), nonnegative)
+
+    def block(self) -> RootedBlock:
+        return RootedBlock.of(self.units * self.parameters, self.power, self.centre)
+
+
+@dataclass(frozen=True, eq=False)
+class MovableLandmarks:
+    """The landmarks of a map, view by view."""
+
+    views: dict[str, MovableView]
+
+    @classmethod
+    def of(cls, network: Network, landmarks: Views, device: torch.device) -> MovableLandmarks:
+        """A copy of the landmarks on the device; an error where a kernel has no slope to move them by."""
+        fixed = [entry for entry in network.inputs if not is_movable(entry.kernel)]
+        if fixed:
+            raise DataError(
+                f"the {fixed[0].kernel.name} kernel on view {fixed[0].view!r} has no gradient, so landmarks cannot be "
+                "moved: leave them where they are (tuning=None), or choose other kernels."
+            )
+        rows = {view: landmarks.tensor(view, torch.float32, device) for view in network.views}
+        return cls({view: MovableView.of(network, view, x) for view, x in rows.items()})
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [view.parameters for view in self.views.values()]
+
+    def blocks(self) -> dict[str, RootedBlock]:
+        return {name: view.block() for name, view in self.views.items()}
+
+    def rows(self) -> dict[str, Tensor]:
+        """The landmarks as they are now, without a gradient."""
+        return {name: block.x.detach().clone() for name, block in self.blocks().items()}
+
+    def mend_slopes_(self) -> None:
+        """Zero where all stay, and where a slope is no number: a row of zeros has no angle to be moved by."""
+        for view in self.views.values():
+            if view.parameters.grad is not None:
+                view.parameters.grad.nan_to_num_(0.0, 0.0, 0.0).masked_fill_(view.still, 0.0)
+
+    def clip_(self) -> None:
+        """What has left the domain of its kernels comes back."""
+        for view in self.views.values():
+            if view.nonnegative:
+                view.parameters.data.clamp_min_(0.0)

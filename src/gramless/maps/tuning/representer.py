@@ -1,31 +1,40 @@
-"""The layered DMN with first-layer anchors as sums over samples, so that no input map is ever written out.
+"""The map that Algorithm 1 makes: a layered DMN with first-layer anchors as sums over samples.
 
 Algorithm 1 moves an anchor of the first layer by multiples of phi_p^c(x), x in S'. So the anchor is always
 
     a_pi = sum over x in S and S' of D_p[x, i] phi_p^c(x),     D_p = the identity on S, 0 on S' at the start,
 
-and its inner product with phi_p^c(x) is the row (sum_q w_pq k_q(x, S and S')) D_p. Maps of later layers have few
-columns, and their anchors are vectors as in the paper.
+and its inner product with phi_p^c(x) is the row (sum_q w_pq k_q(x, S and S')) D_p: no input map is ever written out.
+Maps of later layers have few columns, and their anchors are vectors as in the paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
-from gramless.maps.tuning import backprop
+from gramless.engine import choose_device, finite
+from gramless.errors import DataError
 from gramless.network import Layer
+from gramless.support.budget import row_blocks
+from gramless.support.checks import check_array
+from gramless.support.config import current_budget
+from gramless.support.progress import ProgressBar
+from gramless.views import Views
 
 UNITS_AT_ONCE = 8  # sums over the elementary kernels for so many units: one pass over memory, and little of it
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """What Algorithm 1 changes. Units of a layer that keep fewer components than others have columns of zeros."""
+    """What Algorithm 1 changes, of P units of a layer, Q of the layer before, N landmarks and r components.
+
+    Units of a layer that keep fewer components than others have columns of zeros.
+    """
 
     coefficients: Tensor  # (P, n_points, N): D_p of the first layer
     projections: list[Tensor]  # per layer, (P, N, r): U_p
@@ -36,78 +45,100 @@ class Parameters:
         projections, anchors = ([function(t) for t in tensors] for tensors in (self.projections, self.anchors))
         return Parameters(function(self.coefficients), projections, anchors)
 
-    def descend_(self, gradients: Parameters, rows: Tensor, step: float) -> None:
-        """One step down; row j of the gradient of the coefficients belongs to point rows[j]."""
-        for mine, gradient in zip(self.coefficients, gradients.coefficients, strict=True):
-            mine.index_add_(0, rows, gradient, alpha=-step)  # by units: along the first axis it is ten times faster
-        for mine, gradient in zip(
-            [*self.projections, *self.anchors], [*gradients.projections, *gradients.anchors], strict=True
-        ):
-            mine.sub_(gradient, alpha=step)
 
+def first_products(layer: Layer, coefficients: Tensor, elementary: Tensor) -> Tensor:
+    """f_p(x, x_i) = <phi_p^c(x), a_pi> of the first layer, a few units at a time: (P, n, N).
 
-@dataclass(frozen=True, eq=False)
-class LayerTrace:
-    """One layer's values for a batch."""
-
-    preactivations: Tensor  # (P, n, N): f_p(x, x_i)
-    responses: Tensor  # (P, n, N): kappa_p(x, x_i)
-    maps: Tensor  # (P, n, r): phi_p(x)
-
-
-def forward(kernel: DeepKernel, parameters: Parameters, elementary: Tensor) -> list[LayerTrace]:
-    """Eqs. 7 and 8 layer by layer, from elementary kernel values against all points (n_kernels, n, n_points).
-
-    Per sample: n_units n_points (n_kernels + N) multiply-adds in the first layer, n_units N r for every projection,
-    n_units n_inputs N r for every later layer's inner products.
+    From elementary kernel values against all points (n_kernels, n, n_points), with n_units n_points (n_kernels + N)
+    multiply-adds per sample.
     """
-    traces: list[LayerTrace] = []
-    for i, (layer, projections) in enumerate(zip(kernel.layers, parameters.projections, strict=True)):
-        if i == 0:
-            preactivations = representer_products(layer, parameters.coefficients, elementary)
-        else:
-            preactivations = anchor_products(layer, parameters.anchors[i - 1], traces[-1].maps)
-        responses = layer.activation(preactivations)
-        if layer is kernel.layers[-1]:
-            responses = kernel.scale * responses
-        traces.append(LayerTrace(preactivations, responses, responses @ projections))
-    return traces
-
-
-def representer_products(layer: Layer, coefficients: Tensor, elementary: Tensor) -> Tensor:
-    """f_p(x, x_i) = <phi_p^c(x), a_pi> of the first layer, a few units at a time: (P, n, N)."""
     weights = layer.weights.to(elementary)
     units = zip(weights.split(UNITS_AT_ONCE), coefficients.split(UNITS_AT_ONCE), strict=True)
     return torch.cat([torch.tensordot(some, elementary, dims=1) @ their for some, their in units])
 
 
-def anchor_products(layer: Layer, anchors: Tensor, maps: Tensor) -> Tensor:
+def later_products(layer: Layer, anchors: Tensor, maps: Tensor) -> Tensor:
     """f_p(x, x_i) = sum_q sqrt(w_pq) <phi_q(x), fragment q of a_pi> of a later layer: (P, n, N)."""
     roots = layer.weights.sqrt().to(maps)
     units = zip(roots, anchors, strict=True)
     return torch.stack([torch.einsum("qnr,qir->ni", root[:, None, None] * maps, unit) for root, unit in units])
 
 
-def backward(kernel: DeepKernel, parameters: Parameters, traces: Sequence[LayerTrace], of_maps: Tensor) -> Parameters:
-    """Gradients of all parameters from dE/dphi (n, r) of the output map, by Eqs. 15 to 20 from the last layer down.
+def responses_and_map(kernel: DeepKernel, parameters: Parameters, products: Tensor) -> tuple[Tensor, Tensor]:
+    """Eqs. 7 and 8 from the first layer's products: the output's responses (n, N), and its map (n, r).
 
-    `coefficients` of the result has a row per sample of the batch, (P, n, N), instead of one per point.
+    Per sample: n_units N r multiply-adds for every projection, n_units n_inputs N r for every later layer's products.
     """
-    gradient = of_maps[None]  # (1, n, r)
-    projections: list[Tensor] = []
-    anchors: list[Tensor] = []
-    for i in range(len(kernel.layers) - 1, -1, -1):
-        layer, trace = kernel.layers[i], traces[i]
-        slope = backprop.slopes(layer.activation, trace.preactivations)
-        if i == len(kernel.layers) - 1:
-            slope = slope * kernel.scale
-        projections.insert(0, backprop.projection_gradient(trace.responses, gradient))
-        of_responses = backprop.response_gradient(gradient, parameters.projections[i])
-        of_preactivations = backprop.preactivation_gradient(of_responses, slope)
-        if i == 0:
-            return Parameters(of_preactivations, projections, anchors)
-        roots = layer.weights.sqrt().to(gradient)
-        anchors.insert(0, backprop.anchor_gradient(of_preactivations, traces[i - 1].maps, roots))
-        of_concatenations = backprop.concatenation_gradient(of_preactivations, parameters.anchors[i - 1])
-        gradient = backprop.input_gradient(of_concatenations, roots)
-    raise AssertionError("a network has at least one layer")
+    maps = responses = products
+    for i, (layer, projections) in enumerate(zip(kernel.layers, parameters.projections, strict=True)):
+        if i > 0:
+            products = later_products(layer, parameters.anchors[i - 1], maps)
+        responses = layer.activation(products)
+        if layer is kernel.layers[-1]:
+            responses = kernel.scale * responses
+        maps = responses @ projections
+    return responses[0], maps[0]
+
+
+@dataclass(frozen=True, eq=False)
+class RepresenterMap:
+    """phi(x) by `points`, the landmarks first, and the parameters that Algorithm 1 has found.
+
+    Per sample: n_kernels n_points kernel values and n_units n_points (n_kernels + N) multiply-adds in the first layer,
+    where the layered map needs n_units N (n_kernels + N): what the tuning set took part in has to be met again.
+    """
+
+    kernel: DeepKernel
+    points: Views  # the landmarks, then the tuning samples that moved an anchor
+    coefficients: Tensor  # as in Parameters, as are the next two
+    projections: list[Tensor]
+    anchors: list[Tensor]
+    clipped_mass: list[list[float]]  # per layer and unit, of the initial network
+    dtype: torch.dtype
+
+    def __post_init__(self) -> None:
+        self.kernel.check_samples(self.points)
+        layers = self.kernel.layers
+        if len(self.projections) != len(layers) or len(self.anchors) != len(layers) - 1:
+            raise DataError(
+                f"a network of {len(layers)} layers has as many projections, and anchors in all but the first, got "
+                f"{len(self.projections)} and {len(self.anchors)}."
+            )
+        check_array("coefficients of anchors", self.coefficients, (layers[0].n_units, len(self.points), None))
+        n_landmarks = self.coefficients.shape[2]
+        for layer, projections in zip(layers, self.projections, strict=True):
+            check_array("the projections of a layer", projections, (layer.n_units, n_landmarks, None))
+        for layer, anchors, before in zip(layers[1:], self.anchors, self.projections, strict=False):
+            shape = (layer.n_units, layer.n_inputs, n_landmarks, before.shape[2])
+            check_array("the anchors of a layer", anchors, shape)
+
+    @property
+    def n_components(self) -> int:
+        return self.projections[-1].shape[2]
+
+    def responses(self, X: Views) -> Tensor:
+        """The output kernel against its anchors, before the last projection: (n, N)."""
+        return self._blocks(X, project=False)
+
+    def transform(self, X: Views) -> Tensor:
+        """phi(x): (n, n_components), where the caller's data lies."""
+        return self._blocks(X, project=True)
+
+    def _blocks(self, X: Views, *, project: bool) -> Tensor:
+        device, place = choose_device(X), X.torch_device or torch.device("cpu")
+        parameters = Parameters(self.coefficients, self.projections, self.anchors)
+        parameters = parameters.apply(lambda t: t.to(device=device, dtype=self.dtype))
+        blocks = []
+        with ProgressBar("representer deep map", len(X)) as progress:
+            for rows in row_blocks(len(X), self.row_bytes, current_budget() // 2):
+                elementary = self.kernel.elementary(X[rows], self.points, self.dtype, device)
+                products = first_products(self.kernel.layers[0], parameters.coefficients, elementary)
+                blocks.append(responses_and_map(self.kernel, parameters, products)[project].to(place))
+                progress.advance(rows.stop - rows.start)
+        return finite(torch.cat(blocks))
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory per sample while its map is computed: elementary kernels, then every layer's values."""
+        layers = sum(len(U) * (2 * U.shape[1] + U.shape[2]) for U in self.projections)
+        return self.dtype.itemsize * ((len(self.kernel.inputs) + UNITS_AT_ONCE) * len(self.points) + layers)

@@ -115,7 +115,7 @@ class Descent:
                 if len(curve) - 1 - best >= PATIENCE:
                     break
             if step < n_steps:
-                self._step()
+                self.step()
                 progress.advance()
         return tuple(curve)
 
@@ -127,16 +127,14 @@ class Descent:
             scores = self.moving.features(self.moving.blocks_of(X), placed) @ solution
             return score(scores, signs) if scores.isfinite().all() else -inf
 
-    def _step(self) -> None:
+    def step(self) -> None:
         phi = self.moving.features(self._rows, self.moving.placed())
         inverse, solution = self._solution(phi)
         leverages = ((phi @ inverse) * phi).sum(1)
         errors = (self._targets - phi @ solution) / (1 - leverages)[:, None]
         self._optimizer.zero_grad()
         errors.square().mean().backward()
-        self.moving.landmarks.mend_slopes_()
-        self._optimizer.step()
-        self.moving.landmarks.clip_()
+        self.moving.step_(self._optimizer)
 
     def _solution(self, phi: Tensor) -> tuple[Tensor, Tensor]:
         identity = torch.eye(phi.shape[1], dtype=phi.dtype, device=phi.device)

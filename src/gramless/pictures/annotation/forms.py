@@ -16,7 +16,7 @@ from gramless.errors import DataError
 from gramless.pictures.annotation.suggestions import Annotation
 from gramless.pictures.metadata.marks import Given, Stamp
 from gramless.pictures.metadata.writing import Place, Writing, WritingProblem, give_all
-from gramless.support.printable import COMMANDS, printable
+from gramless.support.pages import COMMANDS, printable
 
 SEPARATORS = (";",)  # between the keywords of one cell, for whoever reads the file back
 FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width

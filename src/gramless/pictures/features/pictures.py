@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gramless.errors import DataError
 from gramless.pictures.features.decoder import the_decoder
 from gramless.pictures.features.decoding import UndecodableError, decode, is_simple
-from gramless.support.ordinary import OddFileError, open_ordinary
+from gramless.support.atomic import OddFileError, open_ordinary
 from gramless.support.packages import needed
 
 Picture = NDArray[np.uint8]

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from gramless.pictures.metadata import jpeg, png
 from gramless.pictures.metadata.packet import MOST_BYTES, PacketError
-from gramless.support.ordinary import OddFileError, open_ordinary
+from gramless.support.atomic import OddFileError, open_ordinary
 
 MOST_PICTURE_BYTES = 10**9
 NEW_SIDECAR = b"""<?xml version="1.0" encoding="UTF-8"?>

@@ -16,7 +16,7 @@ from gramless.pictures.metadata.fields import clean_path, entries_of, keywords_i
 from gramless.pictures.metadata.files import MOST_PICTURE_BYTES, embedded_packet, read_sidecar, sidecars_of
 from gramless.pictures.metadata.marks import owners_keywords
 from gramless.pictures.metadata.packet import Packet, PacketError
-from gramless.support.ordinary import OddFileError, open_ordinary
+from gramless.support.atomic import OddFileError, open_ordinary
 from gramless.support.packages import needed
 
 IPTC_KEYWORDS, IPTC_CHARACTERS = (2, 25), (1, 90)

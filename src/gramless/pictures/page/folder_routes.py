@@ -21,7 +21,7 @@ from gramless.pictures.features import PictureError
 from gramless.pictures.metadata.writing import say_all
 from gramless.pictures.page.security import refuse_foreign_origin
 from gramless.pictures.page.threads import in_a_thread
-from gramless.support.printable import COMMANDS
+from gramless.support.pages import COMMANDS
 
 NOT_FOUND, BAD_REQUEST, NOT_MODIFIED = 404, 400, 304
 MOST_AT_ONCE = 200  # pictures in one answer

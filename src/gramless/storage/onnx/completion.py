@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramless.storage.onnx.graph import Graph
-from gramless.storage.onnx.layers import Rows
+from gramless.storage.onnx.graph import Graph, ViewNodes
 from gramless.views.completion import ROUNDS, WIDTH, Completion, Units
 
 
-def add_completion(graph: Graph, completion: Completion, rows: Rows) -> Rows:
+def add_completion(graph: Graph, completion: Completion, rows: ViewNodes) -> ViewNodes:
     """The same rows with those that are NaN in every column completed; computed only where there are any.
 
     A sample that has no view at all, and a NaN among numbers, stay NaN.
@@ -31,7 +30,7 @@ def _lacks(graph: Graph, x: str) -> str:
     return graph.node("ReduceMin", graph.cast(graph.node("IsNaN", x), np.float32), [1], keepdims=1)
 
 
-def _completed(body: Graph, completion: Completion, rows: Rows, missing: Rows) -> list[str]:
+def _completed(body: Graph, completion: Completion, rows: ViewNodes, missing: ViewNodes) -> list[str]:
     graph = body.in_type(np.float64)
     x, distances = {}, {}
     known = {view: _known(body, completion, view) for view in rows}

@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 
 from gramless.errors import GramlessError
 from gramless.support.budget import readable
+from gramless.views import Layout
 
 OPSET = 20
 IR_VERSION = 9  # of the same release as the opset, so that runtimes that know one read the other
@@ -18,6 +19,9 @@ MOST_BYTES = (1 << 31) - (1 << 20)  # of arrays; a protobuf message ends at 2 Gi
 
 Value = str | float | Sequence[int] | np.ndarray
 """What a node takes: the name of a value, or a constant."""
+
+ViewNodes = dict[str, str]
+"""The views of a block of samples: names and the values (n, width) in the graph."""
 
 
 class Constants:
@@ -160,3 +164,37 @@ def multiply(graph: Graph, x: Value, first: np.ndarray, second: np.ndarray | Non
     if product.size <= first.size + second.size:
         return graph.node("MatMul", x, product)
     return graph.node("MatMul", graph.node("MatMul", x, first), second)
+
+
+def in_row_blocks(
+    graph: Graph,
+    views: ViewNodes,
+    layout: Layout,
+    rows_at_once: int,
+    evaluate: Callable[[Graph, ViewNodes], str],
+    width: int,
+) -> str:
+    """evaluate(body, rows) on at most rows_at_once rows at a time: (n, width).
+
+    Blocks of n rows are as few as can be and of equal size. Rows of zeros fill up the last one, and are the only block
+    of an empty batch; their answers are cut off.
+    """
+    one = [1]
+    n = graph.node("Shape", next(iter(views.values())), start=0, end=1)
+    n_blocks = graph.node("Max", _quotient(graph, n, [rows_at_once]), one)
+    n_rows = graph.node("Max", _quotient(graph, n, n_blocks), one)
+    n_missing = graph.node("Sub", graph.node("Mul", n_blocks, n_rows), n)
+    blocks = []
+    for view, x in views.items():
+        filled = graph.node("Pad", x, graph.node("Concat", [0, 0], n_missing, [0], axis=0))
+        shape = graph.node("Concat", n_blocks, n_rows, [layout[view]], axis=0)
+        blocks.append(graph.node("Reshape", filled, shape))
+    values = graph.scan(blocks, lambda body, *items: evaluate(body, dict(zip(views, items, strict=True))))
+    flat = graph.node("Reshape", values, [-1, width])
+    return graph.node("Slice", flat, [0], n, [0])
+
+
+def _quotient(graph: Graph, numerator: str, denominator: str | list[int]) -> str:
+    """Rounded up, of whole numbers."""
+    above = graph.node("Sub", graph.node("Add", numerator, denominator), [1])
+    return graph.node("Div", above, denominator)

@@ -1,6 +1,6 @@
-"""Scores, probabilities and decisions of a classifier in a graph.
+"""Scores, probabilities and decisions of a classifier in a graph; numbers and deviations of a regressor.
 
-All after the scores is in float64, as in the classifier: there are few numbers, and small probabilities decide as well.
+All after the map is in float64, as in these: there are few numbers, and small probabilities decide as well.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
+from gramless.deep_kernel import DeepKernel
 from gramless.errors import GramlessError
+from gramless.estimators.numbers import TargetScale
 from gramless.heads import Calibration, Labels, Temperature, Threshold, TopGains, TopK
 from gramless.heads.calibration import FARTHEST
+from gramless.heads.ridge_path import RidgeSolution, Uncertainty
+from gramless.network import unit_values
 from gramless.storage.onnx.functions import inverse_hyperbolic_sine
 from gramless.storage.onnx.graph import Graph
 
@@ -93,3 +98,29 @@ def _best(graph: Graph, values: str, k: int) -> str:
     nobody = graph.node("Expand", np.array(False), graph.node("Shape", values))
     everybody = graph.node("Expand", np.array(True), graph.node("Shape", numbers))
     return graph.node("ScatterElements", nobody, numbers, everybody, axis=1)
+
+
+def constant_diagonal(kernel: DeepKernel) -> float | None:
+    """kappa(x, x), if it is the same for every x: where all elementary kernels are of distances."""
+    formulas = [entry.kernel.formula for entry in kernel.inputs]
+    if not all(formula.statistic.is_distance for formula in formulas):
+        return None
+    at_zero = torch.zeros(1, 1, dtype=torch.float64)
+    elementary = torch.stack([formula.diagonal(at_zero) for formula in formulas])
+    return kernel.scale * unit_values(kernel.layers, elementary)[-1].item()
+
+
+def add_means(graph: Graph, targets: TargetScale, standard: str) -> str:
+    """From standard numbers (n, n_targets) to those of the caller."""
+    return graph.node("Add", graph.node("Mul", standard, targets.spread), targets.mean)
+
+
+def add_deviations(
+    graph: Graph, ridge: RidgeSolution, uncertainty: Uncertainty, targets: TargetScale, diagonal: float, vectors: str
+) -> str:
+    """sqrt(spread (k(x, x) - z^2 shrinkage) + noise) in the units of the targets, z the rotated vectors."""
+    rotated = graph.node("MatMul", vectors, ridge.basis)
+    known = graph.node("MatMul", graph.node("Mul", rotated, rotated), ridge.shrinkage)
+    unknown = graph.node("Max", graph.node("Sub", diagonal, known), 0.0)
+    variance = graph.node("Add", graph.node("Mul", unknown, uncertainty.spread), uncertainty.noise)
+    return graph.node("Mul", graph.node("Sqrt", variance), np.asarray(targets.spread))

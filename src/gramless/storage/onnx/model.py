@@ -11,19 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from gramless.errors import GramlessError
 from gramless.estimators import DeepMapClassifier, DeepMapNetwork, DeepMapRegressor
 from gramless.heads import Calibration, Temperature, TopGains
+from gramless.storage.onnx import heads
 from gramless.storage.onnx.completion import add_completion
-from gramless.storage.onnx.graph import Constants, Graph, signature
-from gramless.storage.onnx.heads import (
-    add_class_probabilities,
-    add_classes,
-    add_decision,
-    add_probabilities,
-    portable_classes,
-)
-from gramless.storage.onnx.layers import Rows
+from gramless.storage.onnx.graph import Constants, Graph, ViewNodes, in_row_blocks, signature
 from gramless.storage.onnx.maps import add_map, dtype_of
-from gramless.storage.onnx.ridge import add_deviations, add_means, constant_diagonal
-from gramless.storage.onnx.row_blocks import in_row_blocks
 from gramless.version import __version__
 from gramless.views import Layout
 from gramless.views.completion import Completion
@@ -50,7 +41,7 @@ def model_bytes(model: Any, rows_at_once: int) -> bytes:
         exporter.add_vectors()
     metadata = {"kind": type(model).__name__}
     if isinstance(classifier, DeepMapClassifier):
-        metadata["classes"] = json.dumps(portable_classes(classifier.classes_).tolist())
+        metadata["classes"] = json.dumps(heads.portable_classes(classifier.classes_).tolist())
     if classifier is not model:
         metadata["keywords"] = json.dumps(list(model.keywords))
     return exporter.to_bytes(metadata)
@@ -90,38 +81,40 @@ class Exporter:
         scores = graph.node("Squeeze", margins, [1]) if single else margins
         self._put_out("scores", scores, np.float32, [] if single else [n_labels])
         assert isinstance(classifier.calibration_, Temperature)
-        probabilities = add_class_probabilities(graph, classifier.calibration_, margins, n_labels)
+        probabilities = heads.add_class_probabilities(graph, classifier.calibration_, margins, n_labels)
         self._put_out("probabilities", probabilities, np.float32, [len(labels.classes)])
-        self._put_out("classes", add_classes(graph, labels, margins), portable_classes(labels.classes).dtype, [])
+        self._put_out(
+            "classes", heads.add_classes(graph, labels, margins), heads.portable_classes(labels.classes).dtype, []
+        )
 
     def add_regressor(self, regressor: DeepMapRegressor) -> None:
         """Deviations only where k(x, x) is the same for every x: others would need every kernel a second time."""
         ridge, targets = regressor.ridge_, regressor.targets_
-        diagonal = constant_diagonal(regressor.map_network_.kernel_)
+        diagonal = heads.constant_diagonal(regressor.map_network_.kernel_)
         graph = self._graph.in_type(np.float64)
         if diagonal is None:
             answers = self._add_map(ridge.coefficients.T, targets.n_targets)
-            means = add_means(graph, targets, graph.cast(answers, np.float64))
+            means = heads.add_means(graph, targets, graph.cast(answers, np.float64))
         else:
             vectors = graph.cast(self._add_map(None, self._map.n_components), np.float64)
-            means = add_means(graph, targets, graph.node("MatMul", vectors, ridge.coefficients.T))
-            deviations = add_deviations(graph, ridge, regressor.uncertainty_, targets, diagonal, vectors)
+            means = heads.add_means(graph, targets, graph.node("MatMul", vectors, ridge.coefficients.T))
+            deviations = heads.add_deviations(graph, ridge, regressor.uncertainty_, targets, diagonal, vectors)
             self._put_out("std", deviations, np.float32, [targets.n_targets])
         self._put_out("predictions", means, np.float32, [targets.n_targets])
 
     def _add_labels(self, graph: Graph, classifier: DeepMapClassifier, margins: str, n_labels: int) -> None:
         assert isinstance(classifier.calibration_, Calibration)
-        probabilities = add_probabilities(graph, classifier.calibration_, margins)
+        probabilities = heads.add_probabilities(graph, classifier.calibration_, margins)
         self._put_out("probabilities", probabilities, np.float32, [n_labels])
         comparable = probabilities if isinstance(classifier.decision_, TopGains) else margins
-        labels = add_decision(graph, classifier.decision_, comparable, n_labels)
+        labels = heads.add_decision(graph, classifier.decision_, comparable, n_labels)
         self._put_out("labels", labels, np.int64, [n_labels])
 
     def _add_map(self, head: np.ndarray | None, width: int) -> str:
         graph = self._graph
-        views: Rows = {name: graph.cast(name, graph.dtype) for name in self._layout}
+        views: ViewNodes = {name: graph.cast(name, graph.dtype) for name in self._layout}
 
-        def evaluate(body: Graph, rows: Rows) -> str:
+        def evaluate(body: Graph, rows: ViewNodes) -> str:
             known = rows if self._completion is None else add_completion(body, self._completion, rows)
             return add_map(body, self._map, known, self._rows_at_once, head)
 

@@ -1,4 +1,4 @@
-"""Which samples count, and which are held out."""
+"""Which samples count, which are held out, and the relative error on them."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gramless as gl
-from gramless.maps.tuning.pairs import draw_pairs, find_rows, fresh_rows, hold_out
+from gramless.maps.tuning.held_out import draw_pairs, error_gradient, find_rows, fresh_rows, held_out_error, hold_out
 from tests.maps.tuning.kernels import generator
+from tests.oracles.tuning import off_diagonal_error
 
 
 def test_fresh_rows_are_distinct_and_no_landmarks(rng):
@@ -101,7 +102,7 @@ def test_digests_of_many_rows_are_made_block_by_block(rng, monkeypatch):
     values = rng.integers(0, 2, (50, 6)).astype(np.float64)
     X, known = gl.Views(sparse.csr_matrix(values)), gl.Views(values[:20].copy())
     expected = find_rows(X, known, torch.float64), fresh_rows(X, known, torch.float64)
-    monkeypatch.setattr("gramless.maps.tuning.pairs.BLOCK_BYTES", 200)
+    monkeypatch.setattr("gramless.maps.tuning.held_out.BLOCK_BYTES", 200)
     assert torch.equal(find_rows(X, known, torch.float64), expected[0])
     assert torch.equal(fresh_rows(X, known, torch.float64), expected[1])
 
@@ -126,3 +127,37 @@ def test_pairs_cover_all_of_the_square():
     assert pairs.shape == (2000, 2)
     assert counts.min() > 80
     assert counts.max() < 170
+
+
+@pytest.fixture
+def maps():
+    phi = torch.randn(7, 3, generator=generator(1), dtype=torch.float64)
+    gram = torch.randn(7, 7, generator=generator(2), dtype=torch.float64)
+    return phi, gram + gram.T
+
+
+def test_error_is_the_mean_over_pairs_of_different_samples(maps):
+    assert held_out_error(*maps) == pytest.approx(off_diagonal_error(*maps), rel=1e-12)
+
+
+def test_pairs_of_zeros_count_as_exact():
+    phi, gram = torch.zeros(3, 2), torch.zeros(3, 3)
+    assert held_out_error(phi, gram) == 0.0
+    assert torch.equal(error_gradient(phi, gram), phi)
+
+
+def test_gradient_is_autograds(maps):
+    phi, gram = maps
+    phi = phi.clone().requires_grad_()
+    a = phi @ phi.T
+    errors = (a - gram).abs() / (a.abs() + gram.abs())
+    mean = (errors.sum() - errors.diagonal().sum()) / (7 * 6)
+    (expected,) = torch.autograd.grad(mean, phi)
+    torch.testing.assert_close(error_gradient(phi.detach(), gram), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_arguments_are_left_alone(maps):
+    kept = [tensor.clone() for tensor in maps]
+    held_out_error(*maps)
+    error_gradient(*maps)
+    assert all(torch.equal(a, b) for a, b in zip(maps, kept, strict=True))

@@ -9,7 +9,9 @@ from typing import Literal, Self
 import torch
 from torch import Tensor
 
-from gramless.kernels.base import Kernel
+from gramless.kernels.base import Domain, Kernel, registered
+from gramless.kernels.formula import Formula
+from gramless.kernels.operations import Operation
 from gramless.kernels.statistics import FARTHEST_APART, Statistic, distance
 from gramless.support.checks import Interval, StrOptions, whole
 
@@ -79,3 +81,56 @@ def settle_scale(
     else:
         settled = distances[distances.isfinite()].double().mean()
     return settled.item() if settled >= SMALLEST else 1.0
+
+
+@registered("gaussian")
+@dataclass(frozen=True)
+class Gaussian(ScaledKernel):
+    """k(x, z) = exp(-|x - z|^2 / (2 scale^2)): the RBF kernel."""
+
+    name = "gaussian"
+
+    def declare(self) -> Formula:
+        return Formula(Statistic.SQUARED_DISTANCE, Operation.EXPONENTIAL, slope=-0.5 / self.width**2)
+
+
+@registered("laplacian")
+@dataclass(frozen=True)
+class Laplacian(ScaledKernel):
+    """k(x, z) = exp(-|x - z|_1 / scale)."""
+
+    name = "laplacian"
+
+    def declare(self) -> Formula:
+        return Formula(Statistic.CITY_BLOCK, Operation.EXPONENTIAL, slope=-1 / self.width)
+
+
+@registered("chi2")
+@dataclass(frozen=True)
+class ChiSquare(ScaledKernel):
+    """k(x, z) = exp(-D(x, z) / scale) of histograms, with D(x, z) = sum_d (x_d - z_d)^2 / (x_d + z_d)."""
+
+    name = "chi2"
+    domain = Domain.NONNEGATIVE
+
+    def declare(self) -> Formula:
+        return Formula(Statistic.CHI_SQUARE, Operation.EXPONENTIAL, slope=-1 / self.width)
+
+
+@registered("rational-quadratic")
+@dataclass(frozen=True)
+class RationalQuadratic(ScaledKernel):
+    """k(x, z) = (1 + |x - z|^2 / (2 alpha scale^2))^-alpha.
+
+    A mixture of Gaussian kernels of all widths about the scale: the wider, the smaller alpha is.
+    """
+
+    alpha: float = 1.0
+
+    name = "rational-quadratic"
+
+    _parameter_constraints = ScaledKernel._parameter_constraints | {"alpha": [Interval(Real, 1e-6, 1e6, closed="both")]}
+
+    def declare(self) -> Formula:
+        slope = 0.5 / self.alpha / self.width**2
+        return Formula(Statistic.SQUARED_DISTANCE, Operation.INVERSE_POWER, slope=slope, exponent=self.alpha)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from reproduction.free_vectors import free_vectors
+from reproduction.relative_errors import free_vectors
 
 
 def relative_error(phi, gram):

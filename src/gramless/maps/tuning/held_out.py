@@ -1,4 +1,8 @@
-"""Which samples a map is tuned on, which are held out, and random pairs of them."""
+"""What ways of tuning share: which samples are held out, the relative error on them, and the best result so far.
+
+The error is over pairs of different samples: kappa(x, x) holds the flat tail of the spectrum, which no map of few
+columns can show on new samples, and a fit that tries bends everything else.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ import torch
 from torch import Tensor
 
 from gramless.errors import DataError
+from gramless.maps import DeepMap
+from gramless.metrics.approximation import pairwise_relative_error
 from gramless.support.budget import row_blocks
 from gramless.views import Views
 
@@ -78,3 +84,62 @@ def digests(X: Views, dtype: torch.dtype) -> Iterator[bytes]:
         block = X[rows]
         beside = torch.cat([block.tensor(name, dtype).cpu() + 0.0 for name in sorted(X.names)], dim=1).numpy()
         yield from (blake2b(row.tobytes(), digest_size=16).digest() for row in beside)
+
+
+def held_out_error(phi: Tensor, gram: Tensor) -> float:
+    """Mean over pairs of different samples of |a - b| / (|a| + |b|), a = <phi, phi'>, b = kappa, in percent.
+
+    n^2 n_components multiply-adds. A pair with a = b = 0 counts as 0.
+    """
+    errors = pairwise_relative_error(phi @ phi.T, gram).fill_diagonal_(0.0)
+    n = len(phi)
+    return 100.0 * errors.sum(dtype=torch.float64).item() / (n * (n - 1))
+
+
+def error_gradient(phi: Tensor, gram: Tensor) -> Tensor:
+    """The gradient of that mean (not in percent) with respect to phi: (n, n_components).
+
+    With r(a, b) = |a - b| / (|a| + |b|) and G = dr/da off the diagonal, 0 on it, it is 2 G phi / (n (n - 1)):
+
+        dr/da = sign(a - b) / (|a| + |b|) - sign(a) |a - b| / (|a| + |b|)^2
+
+    2 n^2 n_components multiply-adds.
+    """
+    approximate = phi @ phi.T
+    size = approximate.abs() + gram.abs()
+    size = torch.where(size > 0, size, 1.0)
+    gap = approximate - gram
+    slope = gap.sign().sub_(approximate.sign().mul_(gap.abs_().div_(size))).div_(size).fill_diagonal_(0.0)
+    n = len(phi)
+    return (slope @ phi).mul_(2.0 / (n * (n - 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class TuningResult:
+    """A map that is at least as close to its kernel on held-out samples as the one that was given.
+
+    Errors are relative errors in percent over all pairs of different held-out samples, which nothing was fitted to.
+    Where nothing better was found, `map` is the very map that was given and both errors are the same.
+    """
+
+    map: DeepMap
+    error_before: float
+    error_after: float
+    curve: list[tuple[int, float]]  # (iteration, held-out error), as the search went
+    n_tuning: int  # samples that were used, held-out ones included
+
+
+class BestSoFar:
+    """The lowest held-out error yet, and the way there."""
+
+    def __init__(self, error: float) -> None:
+        self.error = error
+        self.curve = [(0, error)]
+
+    def offer(self, error: float, n_iterations: int = 1) -> bool:
+        """Note the error after so many more iterations; whether it is lower than any before."""
+        self.curve.append((self.curve[-1][0] + n_iterations, error))
+        if not error < self.error:
+            return False
+        self.error = error
+        return True
