@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 from gramless.pictures.features import PictureError, make_thumbnail
-from gramless.pictures.features.thumbnails import data_uri
+from gramless.pictures.features.pictures import data_uri
 from reproduction import discrimination
 from reproduction.cells import Computed
 from reproduction.collection import Collection
