@@ -166,7 +166,8 @@ def measured(split: Split, seed: int, learners: dict[str, Callable[[Split, int],
                 answers.probabilities, chosen, split.y_new > 0, names, counts, rankings=answers.rankings
             )
             found[learner][answer] = numbers(quality)
-        print(seed, learner, f"{seconds:.0f} s", found[learner][EXPECTED], flush=True)
+            shown = ", ".join(f"{key} {value:.3g}" for key, value in found[learner][answer].items())
+            print(f"{seed}, {learner}, {answer}, {seconds:.0f} s: {shown}", flush=True)
     return found
 
 
