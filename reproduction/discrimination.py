@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gramless.pictures.features import PictureError, make_thumbnail
-from gramless.pictures.features.thumbnails import data_uri
+from gramless.pictures.features.pictures import data_uri
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
 from reproduction.collection import Collection

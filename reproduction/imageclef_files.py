@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gramless.errors import DataError
 from gramless.pictures.datasets.annotated import AnnotatedViews, mark_keywords
-from gramless.pictures.datasets.text_files import read_lines
+from gramless.pictures.datasets.keyword_files import read_lines
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 from reproduction.collection import Collection

@@ -23,7 +23,6 @@ from tests.pictures.metadata.packets import entries_of
 def test_fit_says_what_it_does_and_what_came_out(studio):
     stages = (studio / "fit.err").read_text()
     assert [line for line in stages.splitlines() if line.endswith("...")] == [
-        "learning visual words ...",
         "describing pictures ...",
         "making thumbnails ...",
         "learning keywords ...",

@@ -175,7 +175,7 @@ def test_escape_sequences_in_names_are_shown_and_not_obeyed(model, photos):
 
 
 def test_a_keyword_file_that_never_ends(photos, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramless.pictures.datasets.text_files.MOST_BYTES", 10**6)
+    monkeypatch.setattr("gramless.pictures.datasets.keyword_files.MOST_BYTES", 10**6)
     done = fit(photos, tmp_path / "m", "--keywords", "/dev/zero")
     assert done.exit_code == 1
     assert "/dev/zero has more than 1,000,000 bytes" in done.stderr

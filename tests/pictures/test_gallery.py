@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from gramless.errors import DataError, GramlessError
-from gramless.pictures.annotation.suggestions import Annotation, Suggestion
+from gramless.pictures.annotation.annotator import Annotation, Suggestion
 from gramless.pictures.gallery import save_gallery
 
 CHROMIUM = shutil.which("chromium")

@@ -8,7 +8,7 @@ import pytest
 
 import gramless as gl
 from gramless.errors import DataError, GramlessError
-from gramless.pictures.features import recipes, workers
+from gramless.pictures.features import rows
 from gramless.support.atomic import write_atomically
 from reproduction import collection
 from reproduction.collection import (
@@ -24,7 +24,7 @@ from tests.reproduction.samples import small_collection, write_corel5k
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    monkeypatch.setattr(workers, "FEW", 100)
+    monkeypatch.setattr(rows, "FEW", 100)
 
 
 def test_saved_and_loaded(tmp_path):
@@ -60,11 +60,11 @@ def test_features_of_another_recipe_are_not_todays(tmp_path, monkeypatch):
     save_collection(small_collection(views=("a", "EfficientNet-Lite0")), tmp_path)
     assert holds_views(tmp_path, ("a", "EfficientNet-Lite0"))
     with monkeypatch.context() as later:
-        later.setattr(recipes, "weights_version", lambda name: "7.0")
+        later.setattr(rows, "weights_version", lambda name: "7.0")
         assert load_collection(tmp_path, ("a", "EfficientNet-Lite0")) is None
         assert load_collection(tmp_path, ("a",)) is not None
     with monkeypatch.context() as later:
-        later.setattr(recipes, "RECIPES_VERSION", recipes.RECIPES_VERSION + 1)
+        later.setattr(rows, "RECIPES_VERSION", rows.RECIPES_VERSION + 1)
         assert not holds_views(tmp_path, ("a",))
         assert load_collection(tmp_path, ("a",)) is None
     assert load_collection(tmp_path, ("a", "EfficientNet-Lite0")) is not None
@@ -76,7 +76,7 @@ def test_features_can_be_taken_to_a_machine_without_the_network(tmp_path, monkey
     def missing(name):
         raise GramlessError(f"the view {name} needs a package that is missing")
 
-    monkeypatch.setattr(recipes, "weights_version", missing)
+    monkeypatch.setattr(rows, "weights_version", missing)
     assert load_collection(tmp_path, ("a", "EfficientNet-Lite0")) is not None
     assert load_collection(tmp_path, ("a", "torchvision:resnet50")) is None
 

@@ -20,7 +20,6 @@ from gramless.cli.annotate_inputs import (
     Plot,
     Precision,
     Top,
-    load_annotator,
     opened,
     read_pictures,
     require_one_choice,
@@ -52,10 +51,9 @@ def evaluate(
     cache: CacheFolder = None,
 ) -> None:
     """Compare a model's keywords with those that people gave."""
-    from gramless.pictures.annotation import judge
+    from gramless.pictures.annotation import judge, load_annotator
     from gramless.pictures.gallery import save_gallery
-    from gramless.pictures.reliability_figure import reliability_png
-    from gramless.pictures.tables import figures_of, keyword_table, quality_table
+    from gramless.pictures.tables import figures_of, keyword_table, quality_table, reliability_png
 
     require_one_choice(top, threshold, precision)
     for file, option in ((output, "-o"), (plot, "--plot"), (gallery, "--gallery")):

@@ -78,8 +78,7 @@ def names_of_views(views: str) -> tuple[str, ...]:
 
 
 def _show(annotator: Annotator, model: Path, cache: Path, plot: Path | None, seconds: float) -> None:
-    from gramless.pictures.reliability_figure import reliability_png
-    from gramless.pictures.tables import facts_of, facts_table, keyword_table, quality_table
+    from gramless.pictures.tables import facts_of, facts_table, keyword_table, quality_table, reliability_png
 
     quality = annotator.unseen_quality()
     title = f"On your {quality.n_pictures:,} pictures, each asked of classifiers that had not seen it"

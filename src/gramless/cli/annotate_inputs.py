@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gramless.cli.problems import refuse, say
-from gramless.errors import GramlessError
-from gramless.support.progress import Waiting
 
 if TYPE_CHECKING:
-    from gramless.pictures.annotation import Annotator
     from gramless.pictures.datasets import AnnotatedPictures
     from gramless.pictures.features import FeatureCache
 
@@ -51,22 +48,6 @@ CacheFolder = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Keep features there, and find them the next time.", show_default=False),
 ]
-
-
-def load_annotator(file: Path) -> Annotator:
-    """The model of keywords in a file; an error where the file holds something else."""
-    from gramless.pictures.annotation import Annotator
-    from gramless.storage import load
-
-    if file.is_file():
-        file.open("rb").close()  # where it may not be read, safetensors would say that it is not there
-    with Waiting("loading the model"):
-        model = load(file)
-    if not isinstance(model, Annotator):
-        raise GramlessError(
-            f"{file} holds a {type(model).__name__}, not a model of keywords. Make one with: gramless annotate fit"
-        )
-    return model
 
 
 def read_pictures(

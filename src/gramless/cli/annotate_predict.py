@@ -18,7 +18,6 @@ from gramless.cli.annotate_inputs import (
     ModelFile,
     Precision,
     Top,
-    load_annotator,
     opened,
     require_one_choice,
 )
@@ -69,6 +68,7 @@ def predict(
 
     What is written beside them or in them, `gramless annotate undo` takes back.
     """
+    from gramless.pictures.annotation import load_annotator
     from gramless.pictures.annotation.forms import annotation_table, check_csv_keywords
     from gramless.pictures.datasets import find_pictures
 

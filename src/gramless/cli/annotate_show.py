@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gramless.cli.annotate_inputs import ModelFile, load_annotator
+from gramless.cli.annotate_inputs import ModelFile
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.support.atomic import write_atomically
 
@@ -23,6 +23,7 @@ def show(
     """What a model has learned: its keywords, and the views and kernels that it looks at."""
     from gramless.figures.drawing import save_weights_figure
     from gramless.figures.learned_weights import weights_table
+    from gramless.pictures.annotation import load_annotator
     from gramless.pictures.tables import facts_of, facts_table, keyword_columns
 
     require_writable_file(output, "-o", inputs=[model])

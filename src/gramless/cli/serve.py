@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gramless.cli.annotate_inputs import ModelFile, load_annotator
+from gramless.cli.annotate_inputs import ModelFile
 from gramless.cli.outputs import require_writable_file
 from gramless.cli.problems import list_problems, refuse
 
@@ -34,6 +34,7 @@ def serve_page(
     ] = None,
 ) -> None:
     """A page that shows keywords of the pictures dropped on it, and in which those of a folder are corrected."""
+    from gramless.pictures.annotation import load_annotator
     from gramless.pictures.page import serve
 
     if folder is None:

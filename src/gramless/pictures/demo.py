@@ -63,7 +63,7 @@ class DemoFiles:
 
 @dataclass(frozen=True, eq=False)
 class PicturesDemo:
-    """What came out: the model, its answers on the scenes that it had not seen, one of those scenes."""
+    """What was made: the model, its answers on the scenes that it had not seen, one of those scenes."""
 
     annotator: Annotator
     judgement: Judgement

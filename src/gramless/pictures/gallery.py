@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gramless.errors import DataError
-from gramless.pictures.annotation.suggestions import Annotation
-from gramless.pictures.features.pictures import PictureError
-from gramless.pictures.features.thumbnails import data_uri, make_thumbnail
+from gramless.pictures.annotation.annotator import Annotation
+from gramless.pictures.features.pictures import PictureError, data_uri, make_thumbnail
 from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 from gramless.support.pages import render, spread_evenly
@@ -57,7 +56,7 @@ def save_gallery(
     are shown, evenly spread over all of them, and the page says so. `figure` is a PNG that stands below the figures.
     """
     if limit < 1:
-        raise DataError(f"a gallery shows at least one picture, but limit={limit} came.")
+        raise DataError(f"a gallery shows at least one picture, got limit={limit}.")
     needed("jinja2")  # before the work
     shown = spread_evenly(annotations, limit)
     cards = []

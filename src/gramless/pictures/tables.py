@@ -1,8 +1,10 @@
-"""A model of keywords and how good it is, in figures and tables for the terminal."""
+"""A model of keywords and how good it is: in words, in tables for the terminal, and in a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
@@ -12,9 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from gramless.deep_kernel import DeepKernel
+from gramless.figures.drawing import BLUE, INK, PALE, QUIET, axes_style
 from gramless.figures.learned_weights import shares_by
+from gramless.metrics import ReliabilityBin
 from gramless.pictures.annotation import Annotator, Quality
+from gramless.support.packages import needed
 from gramless.support.pages import printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 RARE = 5  # a keyword with fewer examples is seldom found
 N_LARGEST = 3
@@ -124,3 +133,34 @@ def keyword_columns(annotator: Annotator) -> Group:
 
 def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+DOTS_PER_INCH = 160
+
+
+def reliability_png(bins: Sequence[ReliabilityBin]) -> bytes:
+    """Share of right answers against probability, bin by bin, and below it how many answers each bin has."""
+    needed("matplotlib")
+    from matplotlib import rc_context
+
+    file = io.BytesIO()
+    with rc_context({"font.family": "DejaVu Sans", "font.size": 8, **axes_style(INK, QUIET, 0.6)}):
+        _draw(bins).savefig(file, format="png", dpi=DOTS_PER_INCH)
+    return file.getvalue()
+
+
+def _draw(bins: Sequence[ReliabilityBin]) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure((4.2, 4.4), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    predicted, observed = [found.predicted for found in bins], [found.observed for found in bins]
+    top.plot([0, 1], [0, 1], color=PALE, linewidth=1.2, zorder=1)
+    top.plot(predicted, observed, color=BLUE, marker="o", markersize=4, linewidth=1.2, zorder=2)
+    top.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel="share that is right")
+    top.set_title("What probabilities say, and what is so", loc="left", weight="bold", size=10)
+    below.bar(predicted, [found.n_answers for found in bins], width=0.04, color=BLUE)
+    below.set(yscale="log", ylabel="answers", xlabel="probability of a keyword")
+    return figure

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from gramless.errors import DataError
-from gramless.pictures.annotation.forms import annotation_table, as_csv, as_json, check_csv_keywords
-from gramless.pictures.annotation.suggestions import Annotation, Suggestion
+from gramless.pictures.annotation.annotator import Annotation, Suggestion
+from gramless.pictures.annotation.forms import annotation_table, as_csv, check_csv_keywords, json_lines
 from gramless.pictures.datasets.keyword_files import read_keyword_file
 
 NASTY = (
@@ -24,6 +24,10 @@ NASTY = (
     "[red]x[/red]",
     "Übersee 🌊",
 )
+
+
+def all_of_json(annotations, unreadable):
+    return b"".join(json_lines(annotations, unreadable))
 
 
 def annotation(name, *keywords):
@@ -84,7 +88,7 @@ def test_csv_refuses_keywords_with_separators(keyword):
 
 
 def test_json_lists_keywords_scores_and_errors(tmp_path):
-    (tmp_path / "k.json").write_bytes(as_json(ANNOTATIONS[:2], {"broken.png": "is cut off"}))
+    (tmp_path / "k.json").write_bytes(all_of_json(ANNOTATIONS[:2], {"broken.png": "is cut off"}))
     assert json.loads((tmp_path / "k.json").read_text(encoding="utf-8")) == [
         {
             "file": "sea/1.jpg",
@@ -96,13 +100,13 @@ def test_json_lists_keywords_scores_and_errors(tmp_path):
 
 
 def test_json_is_a_keyword_file_even_of_nasty_keywords(tmp_path):
-    (tmp_path / "k.json").write_bytes(as_json([annotation("a.jpg", *NASTY, "a;b")], {"x.jpg": "is empty"}))
+    (tmp_path / "k.json").write_bytes(all_of_json([annotation("a.jpg", *NASTY, "a;b")], {"x.jpg": "is empty"}))
     assert read_keyword_file(tmp_path / "k.json") == {"a.jpg": (*NASTY, "a;b"), "x.jpg": ()}
 
 
 def test_names_in_another_encoding_can_be_written(tmp_path):
     name = b"caf\xe9.jpg".decode("utf-8", "surrogateescape")
-    (tmp_path / "k.json").write_bytes(as_json([annotation(name, "cup")], {}))
+    (tmp_path / "k.json").write_bytes(all_of_json([annotation(name, "cup")], {}))
     (tmp_path / "k.csv").write_bytes(as_csv([annotation(name, "cup")]))
     assert json.loads((tmp_path / "k.json").read_bytes())[0]["file"] == name
     assert "caf\\udce9.jpg" in (tmp_path / "k.csv").read_text(encoding="utf-8-sig")
@@ -110,7 +114,7 @@ def test_names_in_another_encoding_can_be_written(tmp_path):
 
 def test_a_score_that_is_no_number_is_no_json():
     with pytest.raises(ValueError, match="JSON"):
-        as_json([Annotation(Path("a"), "a", (Suggestion("cat", float("nan")),))], {})
+        all_of_json([Annotation(Path("a"), "a", (Suggestion("cat", float("nan")),))], {})
 
 
 def test_table_shows_keywords_and_scores():
@@ -133,6 +137,6 @@ def test_what_a_terminal_would_obey_is_shown_escaped():
     table = shown(annotation_table([annotation("\x1b[2Ja\n\x9b1m\u202e.jpg", "\x1b]0;cat\x07")]))
     assert "\\x1b[2Ja\\n\\x9b1m\\u202e.jpg" in table
     assert "\\x1b]0;cat\\x07 0.90" in table
-    written = as_json([annotation("\x1b\x9b\u202e é.jpg", "cat")], {}).decode()
+    written = all_of_json([annotation("\x1b\x9b\u202e é.jpg", "cat")], {}).decode()
     assert "\\u001b\\u009b\\u202e é.jpg" in written
     assert json.loads(written)[0]["file"] == "\x1b\x9b\u202e é.jpg"

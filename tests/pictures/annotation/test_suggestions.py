@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gramless.pictures.annotation.suggestions import Annotation, Suggestion
+from gramless.pictures.annotation.annotator import Annotation, Suggestion
 
 CHOSEN = (Suggestion("sky", 0.9), Suggestion("cat", 0.4), Suggestion("sea", 0.2))
 

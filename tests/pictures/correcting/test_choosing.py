@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gramless.pictures.correcting.choosing import LEAST_POOL, uncertainty, which_next
+from gramless.pictures.correcting.orders import LEAST_POOL, uncertainty, which_next
 
 
 def unit(rng, n, d=5):

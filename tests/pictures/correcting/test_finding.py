@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gramless.pictures.correcting import finding
-from gramless.pictures.correcting.finding import SAME_OUTLINE, most_alike, near_duplicates, outline
+from gramless.pictures.correcting import orders
+from gramless.pictures.correcting.orders import SAME_OUTLINE, most_alike, near_duplicates, outline
 from gramless.pictures.scenes import draw_scene
 from tests.pictures.correcting.test_choosing import unit
 
@@ -53,7 +53,7 @@ def groups_of(vectors, least, is_same):
 @pytest.mark.parametrize("least", [0.5, 0.8, 0.99, 1.1])
 @pytest.mark.parametrize("rows", [3, 1024])
 def test_duplicates_are_what_a_walk_finds(rng, monkeypatch, least, rows):
-    monkeypatch.setattr(finding, "ROWS_AT_ONCE", rows)
+    monkeypatch.setattr(orders, "ROWS_AT_ONCE", rows)
     vectors = unit(rng, 25, 3)
     for is_same in (lambda i, j: True, lambda i, j: (i + j) % 3 > 0):
         found = [group.tolist() for group in near_duplicates(vectors, least, is_same)]

@@ -61,10 +61,10 @@ def test_missing_pictures_are_counted_and_named(folder):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"annot1": np.zeros((2, 3))}, r"one matrix of shape \(3, 3\).*\(2, 3\) came"),
+        ({"annot1": np.zeros((2, 3))}, r"one matrix of shape \(3, 3\).*got \(2, 3\)"),
         ({"annot1": np.full((3, 3), 2)}, "0 and 1 only"),
         ({"annot1": np.zeros((3, 3)), "annot2": np.zeros((3, 3))}, "must hold one matrix"),
-        ({}, "none came"),
+        ({}, "got none"),
     ],
 )
 def test_a_matrix_of_another_kind_is_explained(folder, content, message):

@@ -129,12 +129,13 @@ def test_nothing_usable_says_what_was_looked_for(read, tmp_path):
         DataError, match=r"holds 1 picture, but it has no keyword: looked in the pictures themselves, their"
     ):
         read_annotated(put(tmp_path / "one", "a.jpg"), None)
+    (tmp_path / "one" / "words.csv").touch()
+    with pytest.raises(DataError, match=r"Is words\.csv its keyword file\? Then give --keywords .*words\.csv\. Tag"):
+        read_annotated(tmp_path / "one", None)
     with pytest.raises(DataError, match="names of the folders"):
         read_annotated(tmp_path / "pictures", None)
     put(tmp_path / "empty", "notes.txt", "a.psd")
-    with pytest.raises(
-        DataError, match=r"no pictures in .*: looked for files with the suffixes .*avif .*bmp .*gif .*jpeg jpf jpg"
-    ):
+    with pytest.raises(DataError, match=r"no pictures in .*, nor in its subfolders: looked for JPEG, PNG"):
         read_annotated(tmp_path / "empty", None)
     with pytest.raises(DataError, match=r"\*\.psd: 1 file left out: such pictures cannot be read, convert them"):
         read_annotated(tmp_path / "empty", None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramless.pictures.features.colour import colour_histograms
+from gramless.pictures.features.histograms import colour_histograms
 from tests.pictures.features import oracles
 
 ORACLES = {"Rgb": oracles.rgb, "Hsv": oracles.hsv, "Lab": oracles.lab}

@@ -12,10 +12,10 @@ import pytest
 from gramless.errors import DataError
 from gramless.pictures.features import HANDCRAFTED, LEARNED, FeatureCache, PictureFeatures, read_picture
 from gramless.pictures.features import rows as rows_module
-from gramless.pictures.features.colour import colour_histograms
 from gramless.pictures.features.gist import gist
+from gramless.pictures.features.histograms import colour_histograms
 from gramless.pictures.features.local import local_descriptors
-from gramless.pictures.features.workers import FEW
+from gramless.pictures.features.rows import FEW
 from gramless.support.packages import MissingPackageError
 from tests.pictures.features import oracles
 from tests.pictures.features.samples import encoded, photo, photo_files
@@ -230,7 +230,7 @@ def test_learning_depends_on_the_seed_and_on_readable_pictures_only(tmp_path):
 def test_learning_on_nothing_readable():
     with pytest.raises(DataError, match=r"none can be read: picture 0 is empty"):
         PictureFeatures.learn([b""], ["DenseSift"])
-    with pytest.raises(DataError, match="no picture came"):
+    with pytest.raises(DataError, match="got no picture"):
         PictureFeatures.learn([], ["DenseSift"])
     assert PictureFeatures.learn([], ["Gist"]).words == {}
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from gramless.pictures.features import read_picture
-from gramless.pictures.features.decoding.limits import SIMPLE_PROFILE, is_simple
+from gramless.pictures.features.decoding.decode import SIMPLE_PROFILE, is_simple
 from tests.pictures.features.samples import encoded, photo
 
 D50 = (0.9642, 1.0, 0.8249)

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from gramless.pictures.features import PictureError, make_thumbnail
-from gramless.pictures.features.thumbnails import data_uri
+from gramless.pictures.features.pictures import data_uri
 from tests.pictures.features.samples import encoded, photo
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramless.pictures.features.words import learn_words, word_counts
+from gramless.pictures.features.handcrafted import learn_words, word_counts
 from tests.pictures.features import oracles
 
 

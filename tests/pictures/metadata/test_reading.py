@@ -1,12 +1,16 @@
 """The keywords that pictures carry: every field, what counts before what, and what is damaged."""
 
+import json
 import os
+import shutil
+import subprocess
 
 import pytest
 
 from gramless.pictures.metadata.marks import Given, Stamp
 from gramless.pictures.metadata.reading import carried_keywords
 from gramless.pictures.metadata.writing import plan_giving
+from tests.pictures.features.test_heif import UPRIGHT
 from tests.pictures.metadata import photos
 from tests.pictures.metadata.packets import BILLION_LAUGHS, bag, packet
 
@@ -101,3 +105,34 @@ def test_the_machines_keywords_are_not_the_owners(tmp_path, place):
     picture = photos.tagged(tmp_path / "a.jpg", "mum")
     plan_giving(picture, [Given("sea", 0.9)], Stamp("m", "d"), place).do()
     assert carried_keywords(picture).keywords == ("mum",)
+
+
+def test_of_raw_files_that_pillow_does_not_know_exiftool_says_the_keywords(tmp_path, monkeypatch):
+    """A stand-in that answers as ExifTool 12.57 does, for the arguments that it is asked with."""
+    xmp = packet(bag("lr:hierarchicalSubject", "animal|cat") + bag("dc:subject", "cat", "sea")).decode()
+    answer = [{"SourceFile": "x", "XMP": xmp, "Keywords": ["boat", 1984], "XPKeywords": "mum;sea"}]
+    program = tmp_path / "bin" / "exiftool"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho \"$@\" > {tmp_path}/asked\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    raw = b"FUJIFILMCCD-RAW " + bytes(100)
+    assert set(carried(tmp_path, raw, "-rf.raf")) == {"animal|cat", "sea", "boat", "1984", "mum"}
+    assert (tmp_path / "asked").read_text().split() == [
+        *("-j", "-b", "-XMP", "-IPTC:Keywords", "-EXIF:XPKeywords", str(tmp_path / "-rf.raf"))
+    ]
+    for wrong in ("exit 1", "echo '[]'", "echo no JSON"):
+        program.write_text(f"#!/bin/sh\n{wrong}\n")
+        assert "ExifTool" in carried_keywords(tmp_path / "-rf.raf").problem
+    monkeypatch.setenv("PATH", "")
+    assert "not installed" in carried_keywords(tmp_path / "-rf.raf").problem
+
+
+def test_keywords_of_a_heic_file_by_the_real_exiftool(tmp_path):
+    if shutil.which("exiftool") is None:
+        pytest.skip("there is no exiftool here")
+    path = tmp_path / "a b.heic"
+    path.write_bytes(UPRIGHT)
+    words = ["-XMP-dc:Subject=sea", "-XMP-dc:Subject=a & b", "-XMP-lr:HierarchicalSubject=animal|cat"]
+    subprocess.run(["exiftool", "-q", "-overwrite_original", *words, path], check=True)
+    assert set(carried_keywords(path).keywords) == {"animal|cat", "sea", "a & b"}

@@ -2,10 +2,10 @@
 
 import pytest
 
+from gramless.pictures.metadata.giving import Said, say
 from gramless.pictures.metadata.marks import OURS, Given, Stamp
 from gramless.pictures.metadata.packet import PacketError
 from gramless.pictures.metadata.reading import carried_keywords
-from gramless.pictures.metadata.saying import Said, say
 from gramless.pictures.metadata.writing import plan_giving, plan_saying, plan_taking_back, say_all
 from tests.pictures.metadata import photos
 from tests.pictures.metadata.packets import BILLION_LAUGHS, LIGHTROOM, LIGHTROOM_FILE, bag, entries_of, packet

@@ -146,3 +146,12 @@ def test_a_full_disk_leaves_the_picture_whole(tmp_path, monkeypatch):
     assert "No space left" in problems[0].reason
     assert picture.read_bytes() == CARRIED["xmp"]
     assert names_in(tmp_path) == ["a.jpg"]
+
+
+def test_undo_passes_over_what_is_no_picture_whatever_its_name_says(tmp_path):
+    (tmp_path / "notes.jpg").write_text("no picture")
+    (tmp_path / "empty.png").touch()
+    done, problems = take_back_all([(tmp_path / name, "inside") for name in ("notes.jpg", "empty.png")])
+    assert not problems
+    assert not any(writing.changes for writing in done)
+    assert (tmp_path / "notes.jpg").read_text() == "no picture"

@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 
 from gramless.pictures.correcting import OpenFolder
+from gramless.pictures.page.answers import PageModel
 from gramless.pictures.page.app import make_app
-from gramless.pictures.page.limits import LIMITS, Limits
-from gramless.pictures.page.model import PageModel
+from gramless.pictures.page.uploads import LIMITS, Limits
 
 Serve = Callable[..., str]
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]

@@ -14,7 +14,7 @@ from PIL import Image
 
 from gramless.errors import DataError
 from gramless.pictures.page.app import STATIC, make_app
-from gramless.pictures.page.limits import LIMITS, Limits
+from gramless.pictures.page.uploads import LIMITS, Limits
 from tests.pictures.page.apart import run_apart
 from tests.pictures.page.stand_in import BLUE, GREEN, RED, ColourModel, picture_bytes
 

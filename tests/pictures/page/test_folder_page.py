@@ -10,7 +10,7 @@ import pytest
 
 from gramless.pictures.correcting.cache import CACHE_FOLDER, PictureCache
 from gramless.pictures.correcting.labels import REST
-from gramless.pictures.correcting.listing import list_folder
+from gramless.pictures.datasets.picture_files import list_folder
 from tests.pictures.correcting.conftest import opened, settled, studio, wait_until
 from tests.pictures.page.test_page import CONTRASTS, contrast
 

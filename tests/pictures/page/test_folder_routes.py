@@ -14,7 +14,7 @@ from gramless.pictures.correcting import orders
 from gramless.pictures.datasets import read_annotated
 from gramless.pictures.metadata.files import sidecar_of
 from gramless.pictures.page.app import make_app
-from gramless.pictures.page.small_bodies import MOST_BYTES
+from gramless.pictures.page.security import MOST_BYTES
 from tests.pictures.correcting.conftest import opened, settled, studio, wait_until
 from tests.pictures.page.test_app import AppClient
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gramless.pictures.page.limits import Limits
+from gramless.pictures.page.uploads import Limits
 from tests.pictures.page.stand_in import BLUE, GREEN, RED, ColourModel, picture_bytes
 
 expect = pytest.importorskip("playwright.sync_api").expect

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.pictures.page.app import make_app
-from gramless.pictures.page.limits import LIMITS, Limits, in_words
+from gramless.pictures.page.uploads import LIMITS, Limits, in_words
 from tests.pictures.page.apart import run_apart
 from tests.pictures.page.stand_in import RED, ColourModel
 
@@ -119,7 +119,7 @@ def test_the_limits_themselves_are_still_taken():
 def test_too_many_pictures_are_refused_even_if_they_are_empty():
     status, reply, _, seen = post(whole(part(b"") * 4 + END), Limits(pictures=3))
     assert status == 413
-    assert "More than 3 pictures" in reply["detail"]
+    assert "Got more than 3 pictures" in reply["detail"]
     assert not seen
 
 
@@ -143,8 +143,8 @@ def test_chunks_may_be_cut_anywhere(cuts):
         ([part(RED)], FORM, "broken off"),
         ([b"", b""], FORM, "cut off"),
         ([b"\x00\xff garbage", b""], FORM, "cannot be read"),
-        ([END, b""], FORM, "No picture"),
-        ([part(b"x", 'form-data; name="comment"') + END, b""], FORM, "No picture"),
+        ([END, b""], FORM, "Got no picture"),
+        ([part(b"x", 'form-data; name="comment"') + END, b""], FORM, "Got no picture"),
         ([b"--lim\r\n" + b"A: b\r\n" * 10**4 + b"\r\n", b""], FORM, "cannot be read"),
         ([b"--lim\r\nA: " + b"b" * 10**6, b""], FORM, "cannot be read"),
         ([part(RED) + END, b""], "multipart/form-data", "boundary"),

@@ -1,11 +1,10 @@
 """Keywords for pictures: a model of your own keywords, what it answers, and the files that the answers go to."""
 
 from gramless.pictures.annotation.album import Album, Neighbour
-from gramless.pictures.annotation.annotator import Annotator, Answers, Look
+from gramless.pictures.annotation.annotator import Annotation, Annotator, Answers, Look, Suggestion, load_annotator
 from gramless.pictures.annotation.fitting import FittedAnnotator, fit_annotator
 from gramless.pictures.annotation.judging import Judgement, judge
 from gramless.pictures.annotation.quality import Counts, KeywordQuality, Quality
-from gramless.pictures.annotation.suggestions import Annotation, Suggestion
 
 __all__ = [
     "Album",
@@ -22,4 +21,5 @@ __all__ = [
     "Suggestion",
     "fit_annotator",
     "judge",
+    "load_annotator",
 ]

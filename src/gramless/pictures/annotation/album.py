@@ -62,12 +62,12 @@ class Album:
                 self.names[i],
                 float(np.clip(similarities[i], 0.0, 1.0)),
                 tuple(itertools.compress(keywords, self.labels[i])),
-                self._thumbnail(i),
+                self.thumbnail(i),
             )
             for i in best
         )
 
-    def _thumbnail(self, i: int) -> bytes:
+    def thumbnail(self, i: int) -> bytes:
         start = self.ends[i - 1] if i else 0
         return self.jpegs[start : self.ends[i]].tobytes()
 

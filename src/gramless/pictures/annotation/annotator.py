@@ -11,15 +11,53 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramless.errors import DataError
+from gramless.errors import DataError, GramlessError
 from gramless.estimators import DeepMapClassifier
 from gramless.heads import ExpectedF1, Threshold, TopGains
 from gramless.pictures.annotation.album import Album, Neighbour
 from gramless.pictures.annotation.quality import Quality, quality_of
-from gramless.pictures.annotation.suggestions import Annotation, Suggestion
 from gramless.pictures.features import FeatureCache, PictureError, PictureFeatures
+from gramless.storage import load
 from gramless.support.checks import check_array
+from gramless.support.progress import Waiting
 from gramless.views import Views
+
+
+class Suggestion(NamedTuple):
+    """A keyword, and how sure of it the model is: near 0 not at all, near 1 very."""
+
+    keyword: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """The keywords chosen for one picture, best first, and the true ones where somebody knows them.
+
+    `name` is what people are shown; `path` is where the picture lies.
+    """
+
+    path: Path
+    name: str
+    suggestions: tuple[Suggestion, ...]
+    truth: tuple[str, ...] | None = None
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The chosen keywords, best first."""
+        return tuple(suggestion.keyword for suggestion in self.suggestions)
+
+    @property
+    def right(self) -> frozenset[str]:
+        """Chosen and true; nothing where the truth is not known."""
+        return frozenset(self.keywords) & frozenset(self.truth or ())
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """True and not chosen, in the order of the truth; nothing where the truth is not known."""
+        chosen = frozenset(self.keywords)
+        return tuple(keyword for keyword in self.truth or () if keyword not in chosen)
+
 
 EVEN = 0.5  # of keywords that exclude each other the best one is given where it is as probable as not
 
@@ -217,3 +255,16 @@ class Annotator:
         """The chosen keywords of one picture, the most probable first."""
         best = [j for j in np.argsort(-probabilities, kind="stable") if chosen[j]]
         return tuple(Suggestion(self.keywords[j], float(probabilities[j])) for j in best)
+
+
+def load_annotator(file: Path) -> Annotator:
+    """The model of keywords in a file; an error where the file holds something else."""
+    if file.is_file():
+        file.open("rb").close()  # where it may not be read, safetensors would say that it is not there
+    with Waiting("loading the model"):
+        model = load(file)
+    if not isinstance(model, Annotator):
+        raise GramlessError(
+            f"{file} holds a {type(model).__name__}, not a model of keywords. Make one with: gramless annotate fit"
+        )
+    return model

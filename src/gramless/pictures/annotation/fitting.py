@@ -14,6 +14,7 @@ from gramless.pictures.annotation.album import Album
 from gramless.pictures.annotation.annotator import Annotator
 from gramless.pictures.datasets import AnnotatedPictures, Problem
 from gramless.pictures.features import STANDARD, FeatureCache, PictureFeatures, make_thumbnail
+from gramless.pictures.features.names import vocabularies_of
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -47,7 +48,8 @@ def fit_annotator(
     of every stage as it begins.
     """
     check_learnable(pictures)
-    tell("learning visual words")
+    if vocabularies_of(views):
+        tell("learning visual words")
     features = PictureFeatures.learn(pictures.paths, views, cache=cache, seed=seed)
     tell("describing pictures")
     described = features.describe(pictures.paths, cache=cache)
@@ -71,7 +73,7 @@ def check_learnable(pictures: AnnotatedPictures) -> None:
     told_apart = (counts > 0) & (counts < len(pictures))
     if len(pictures) < FEWEST or len(pictures.keywords) < 2 or not told_apart.any():
         raise DataError(
-            f"{len(pictures)} usable pictures with the keywords {', '.join(pictures.keywords[:5]) or 'none'} came: "
+            f"got {len(pictures)} usable pictures with the keywords {', '.join(pictures.keywords[:5]) or 'none'}: "
             f"there must be at least {FEWEST} pictures, at least two keywords, and one keyword that some pictures have "
             "and others have not. Add pictures."
         )

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gramless.errors import DataError
-from gramless.pictures.annotation.suggestions import Annotation
+from gramless.pictures.annotation.annotator import Annotation
 from gramless.pictures.metadata.marks import Given, Stamp
 from gramless.pictures.metadata.writing import Place, Writing, WritingProblem, give_all
 from gramless.support.pages import COMMANDS, printable
@@ -72,11 +72,6 @@ def check_csv_keywords(keywords: Iterable[str]) -> None:
                 f"the keyword {keyword!r} contains one of {' '.join(SEPARATORS)}, which separate the keywords in a CSV "
                 "file. Write JSON instead, or rename the keyword."
             )
-
-
-def as_json(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> bytes:
-    """All of `json_lines` at once."""
-    return b"".join(json_lines(annotations, unreadable))
 
 
 def json_lines(annotations: Iterable[Annotation], unreadable: Mapping[str, str]) -> Iterator[bytes]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramless.errors import DataError
-from gramless.pictures.annotation.annotator import Annotator
+from gramless.pictures.annotation.annotator import Annotation, Annotator
 from gramless.pictures.annotation.quality import Quality, quality_of
-from gramless.pictures.annotation.suggestions import Annotation
 from gramless.pictures.datasets import AnnotatedPictures, Problem
 from gramless.pictures.features import FeatureCache
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request
 
 import typer
 
 from gramless.errors import GramlessError
-from gramless.pictures.annotation import Annotator
-from gramless.pictures.connectors.model_file import load_annotator
+from gramless.pictures.annotation import Annotator, load_annotator
+from gramless.pictures.connectors.json_server import direct_opener
 from gramless.pictures.features import PictureError
 from gramless.support.progress import ProgressBar
 
@@ -35,13 +35,6 @@ class ImmichError(GramlessError):
     """Immich cannot be asked, or refuses."""
 
 
-class _Stay(HTTPRedirectHandler):
-    """The key goes to the address that was given, and nowhere else."""
-
-    def redirect_request(self, *details: Any) -> None:
-        return None
-
-
 class Immich:
     """The few routes of its API that are needed."""
 
@@ -49,7 +42,7 @@ class Immich:
         if urlsplit(address).scheme not in ("http", "https"):
             raise ImmichError(f"{address} is no address of Immich: give one like http://immich.lan:2283")
         self._address, self._key = address.rstrip("/").removesuffix("/api"), key
-        self._opener = build_opener(_Stay)
+        self._opener = direct_opener()
 
     def pictures(self) -> Iterator[dict[str, Any]]:
         """Every picture, a page at a time."""

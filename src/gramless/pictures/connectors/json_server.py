@@ -1,4 +1,4 @@
-"""A small server for other programs: JSON in, JSON out, within limits, and only for those who have the key."""
+"""HTTP with other programs: a small server of JSON, within limits and for those who have the key; and asking them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, build_opener
 
 from gramless.errors import DataError, GramlessError
 
@@ -94,6 +95,16 @@ def run(server: ThreadingHTTPServer, what: str) -> None:
         print("Stopped.", flush=True)
     finally:
         server.server_close()
+
+
+class _Stay(HTTPRedirectHandler):
+    def redirect_request(self, *details: Any) -> None:
+        return None
+
+
+def direct_opener() -> OpenerDirector:
+    """For requests with a key: it goes to the address that was given, and nowhere else."""
+    return build_opener(_Stay)
 
 
 def _is_local(host: str) -> bool:

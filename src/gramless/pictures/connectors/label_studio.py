@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.error import URLError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request
 from xml.etree import ElementTree
 
 import numpy as np
 import typer
 
 from gramless.errors import DataError
-from gramless.pictures.annotation import Annotator
+from gramless.pictures.annotation import Annotator, load_annotator
 from gramless.pictures.annotation.fitting import THUMBNAIL_SIDE
-from gramless.pictures.connectors.json_server import Route, json_server, run
-from gramless.pictures.connectors.model_file import load_annotator
+from gramless.pictures.connectors.json_server import Route, direct_opener, json_server, run
 from gramless.pictures.correcting.labels import REST
 from gramless.pictures.correcting.learning import Taught, learn_again
 from gramless.pictures.features import PictureError, make_thumbnail
@@ -36,13 +35,6 @@ MOST_BYTES = 100_000_000
 SECONDS = 60.0
 
 
-class _Stay(HTTPRedirectHandler):
-    """The token goes to Label Studio, and nowhere else."""
-
-    def redirect_request(self, *details: Any) -> None:
-        return None
-
-
 class Backend:
     """The model as it is now, and how Label Studio is asked for pictures."""
 
@@ -50,7 +42,7 @@ class Backend:
         self.annotator = annotator
         self._studio, self._token, self._output = studio, token, output
         self._learned = 0
-        self._opener = build_opener(_Stay)
+        self._opener = direct_opener()
 
     @property
     def version(self) -> str:

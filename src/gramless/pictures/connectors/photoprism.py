@@ -30,9 +30,8 @@ from typing import Annotated, Any
 import typer
 
 from gramless.errors import DataError
-from gramless.pictures.annotation import Annotator
+from gramless.pictures.annotation import Annotator, load_annotator
 from gramless.pictures.connectors.json_server import Route, json_server, run
-from gramless.pictures.connectors.model_file import load_annotator
 
 PATH = "/api/v1/vision/labels"
 SOURCE = "image"  # what PhotoPrism calls labels that come from looking at a picture
@@ -44,7 +43,7 @@ def routes(annotator: Annotator) -> dict[tuple[str, str], Route]:
     def labels(request: dict[str, Any]) -> dict[str, Any]:
         images = request.get("images")
         if not isinstance(images, list) or not images:
-            raise DataError('no picture came: "images" is a list of data URLs. Set FileScheme: data in vision.yml.')
+            raise DataError('got no picture: "images" is a list of data URLs. Set FileScheme: data in vision.yml.')
         look = annotator.look(_content(images[0]), n_neighbours=0)
         found = [
             {"name": keyword, "source": SOURCE, "confidence": round(score, 4), "topicality": round(score, 4)}
@@ -59,7 +58,7 @@ def routes(annotator: Annotator) -> dict[tuple[str, str], Route]:
 def _content(image: object) -> bytes:
     head, comma, encoded = str(image).partition(",")
     if not (head.startswith("data:image/") and head.endswith(";base64") and comma):
-        raise DataError("a picture came that is no data URL. Set FileScheme: data in vision.yml.")
+        raise DataError("got a picture that is no data URL. Set FileScheme: data in vision.yml.")
     try:
         return b64decode(encoded, validate=True)
     except ValueError as error:

@@ -10,7 +10,7 @@ from threading import Lock
 
 import numpy as np
 
-from gramless.pictures.database import open_database
+from gramless.pictures.features.cache import open_database
 
 CACHE_FOLDER = ".gramless-cache"
 FILE_NAME = "pictures.sqlite"

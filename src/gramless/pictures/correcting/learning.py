@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +16,13 @@ from gramless.metrics import mean_average_precision
 from gramless.pictures.annotation import Album, Annotator
 from gramless.pictures.annotation.album import unit_rows
 from gramless.pictures.correcting.labels import REST, Answers
+from gramless.pictures.datasets import AnnotatedPictures
+from gramless.pictures.datasets.annotated import mark_keywords
+from gramless.pictures.features import PictureError, make_thumbnail
+
+if TYPE_CHECKING:
+    from gramless.pictures.correcting.open_folder import OpenFolder
+
 
 SAME_PICTURE = 0.999  # a cosine from which on two pictures of one name are one; rounding to float16 leaves 0.99999
 CURVE_FOLDS = 3
@@ -77,7 +84,7 @@ def learn_again(base: Annotator, taught: Taught) -> Annotator:
         (*(base.album.names[row] for row in lesson.kept), *taught.names),
         lesson.signs > 0,
         lesson.vectors,
-        (*(_thumbnail(base.album, row) for row in lesson.kept), *taught.thumbnails),
+        (*(base.album.thumbnail(row) for row in lesson.kept), *taught.thumbnails),
     )
     classifier = with_new_heads(base.classifier, lesson.vectors, lesson.signs)
     return replace(base, classifier=classifier, keywords=lesson.keywords, album=album)
@@ -133,6 +140,32 @@ def _lesson(base: Annotator, taught: Taught) -> _Lesson:
     return _Lesson(keywords, vectors, np.vstack([known, told]).astype(np.float64), kept)
 
 
-def _thumbnail(album: Album, row: int) -> bytes:
-    start = album.ends[row - 1] if row else 0
-    return album.jpegs[start : album.ends[row]].tobytes()
+ALBUM_SIDE = 160
+
+
+def taught_by(folder: OpenFolder, positions: Sequence[int]) -> Taught:
+    """These pictures, which are described, for classifiers on the map as it is."""
+    return Taught(
+        tuple(folder.listing.names[i] for i in positions),
+        folder.suggestions.vectors[list(positions)].astype(np.float32),
+        tuple(folder.said(i) for i in positions),
+        tuple(_for_album(folder, i) for i in positions),
+    )
+
+
+def fully_known(folder: OpenFolder) -> AnnotatedPictures:
+    """Pictures whose keywords are all known, those of the model's training included, for a kernel of their own."""
+    known = [i for i in dict.fromkeys([*folder.training, *folder.spoken_of()]) if REST in folder.said(i)]
+    has = [[keyword for keyword, yes in folder.said(i).items() if yes] for i in known]
+    vocabulary = sorted({keyword for row in has for keyword in row})
+    paths = tuple(folder.listing.paths[i] for i in known)
+    names = tuple(folder.listing.names[i] for i in known)
+    return AnnotatedPictures(paths, names, tuple(vocabulary), mark_keywords(has, vocabulary), ())
+
+
+def _for_album(folder: OpenFolder, position: int) -> bytes:
+    """From the thumbnail that the page has shown: the file itself would take ten times as long."""
+    try:
+        return make_thumbnail(folder.thumbnail(position), ALBUM_SIDE)
+    except PictureError:
+        return b""

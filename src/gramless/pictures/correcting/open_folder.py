@@ -19,12 +19,18 @@ from gramless.errors import DataError, GramlessError
 from gramless.pictures.annotation import Annotation, Annotator, Look, Suggestion, fit_annotator
 from gramless.pictures.correcting.cache import CACHE_FOLDER, PictureCache
 from gramless.pictures.correcting.labels import LABEL_FILE, REST, Answers, LabelFile, Undone
-from gramless.pictures.correcting.learning import Taught, learn_again, learning_curve, training_rows
-from gramless.pictures.correcting.lessons import fully_known, taught_by
-from gramless.pictures.correcting.listing import list_folder
+from gramless.pictures.correcting.learning import (
+    Taught,
+    fully_known,
+    learn_again,
+    learning_curve,
+    taught_by,
+    training_rows,
+)
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
+from gramless.pictures.datasets.picture_files import list_folder
 from gramless.pictures.features import FeatureCache, make_thumbnail
-from gramless.pictures.metadata.saying import Said
+from gramless.pictures.metadata.giving import Said
 from gramless.storage import save
 
 AT_ONCE = 32  # pictures that are described before their suggestions are shown

@@ -1,9 +1,11 @@
-"""In which order the pictures of a folder are shown, and which of them."""
+"""Which pictures of a folder are shown, in which order: to ask about, by keyword, like another one, duplicates."""
 
 from __future__ import annotations
 
+import io
 import secrets
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -11,11 +13,112 @@ from threading import Lock
 import numpy as np
 
 from gramless.errors import DataError
-from gramless.pictures.correcting.choosing import which_next
-from gramless.pictures.correcting.finding import SAME_OUTLINE, most_alike, near_duplicates, outline
 from gramless.pictures.correcting.open_folder import OpenFolder
 from gramless.pictures.correcting.suggestions import Progress
 from gramless.pictures.features import PictureError
+from gramless.support.packages import needed
+
+POOL = 8  # of so many times the pictures asked for, the most uncertain, the most different are taken
+LEAST_POOL = 200
+
+
+def uncertainty(probabilities: np.ndarray) -> np.ndarray:
+    """The entropy of a picture's keywords in bits, summed over keywords: (n,).
+
+    Each keyword is a coin of its own; one that is out of the question, or certain, adds nothing.
+    """
+    p = np.clip(probabilities.astype(np.float64), 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = -(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p))
+    return np.nan_to_num(bits, nan=0.0).sum(1)
+
+
+def which_next(probabilities: np.ndarray, vectors: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
+    """Positions of the `count` pictures whose answers would teach most, in the order in which to ask.
+
+    probabilities : (n, n_keywords) of the pictures that may be asked about
+    vectors : (n, d), rows of length 1
+    asked : (m, d), rows of length 1: pictures that were answered, which need not be asked about once more
+
+    Greedily the largest product of uncertainty and distance to the nearest picture that was asked about or taken
+    before: uncertain pictures only would be all of one kind, distant ones only would be the odd ones out.
+    O(n n_keywords + pool count d).
+    """
+    bits = uncertainty(probabilities)
+    size = min(len(bits), max(LEAST_POOL, POOL * count))
+    pool = np.argsort(-bits, kind="stable")[:size]
+    rows, bits = vectors[pool].astype(np.float32), bits[pool]
+    distances = np.full(len(pool), 2.0)
+    if len(asked):
+        distances = np.minimum(distances, _distances(rows, asked.astype(np.float32)).min(1))
+    chosen: list[int] = []
+    left = np.ones(len(pool), dtype=bool)
+    for _ in range(min(count, len(pool))):
+        worth = np.where(left, bits * distances, -1.0)
+        best = int(worth.argmax())
+        chosen.append(best)
+        left[best] = False
+        distances = np.minimum(distances, _distances(rows, rows[best : best + 1])[:, 0])
+    return pool[chosen]
+
+
+def _distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """1 - cosine, (len(a), len(b)); at least 0."""
+    return np.maximum(1.0 - a @ b.T, 0.0)
+
+
+ROWS_AT_ONCE = 1024
+OUTLINE_SIDE = 8  # enough to tell pictures of one kind apart, and too little to mind a slight crop
+SAME_OUTLINE = 0.85  # cosine; 1 in 1,000 pairs of different drawn scenes has more, 1 in 20 slightly cropped ones less
+
+
+def most_alike(vectors: np.ndarray, position: int) -> tuple[np.ndarray, np.ndarray]:
+    """All positions by their cosine with one picture, itself first, and those cosines; vectors (n, d) of length 1."""
+    cosines = vectors @ vectors[position]
+    cosines[position] = np.inf  # a duplicate may be as near as the picture itself
+    order = np.argsort(-cosines, kind="stable")
+    cosines[position] = 1.0
+    return order, cosines[order]
+
+
+def outline(jpeg: bytes) -> np.ndarray:
+    """How grey levels rise and fall over a picture, coarsely: of length 1, or zeros for a picture of one grey.
+
+    The vectors of the map say what a picture shows, not where: two boats on a sea are alike. Outlines tell them apart.
+    """
+    image = needed("PIL.Image")
+    small = image.open(io.BytesIO(jpeg)).convert("L").resize((OUTLINE_SIDE, OUTLINE_SIDE), image.Resampling.BOX)
+    grey = np.asarray(small, dtype=np.float64)
+    slopes = np.concatenate([np.diff(grey, axis=1).ravel(), np.diff(grey, axis=0).ravel()])
+    return slopes / max(float(np.linalg.norm(slopes)), 1.0)
+
+
+def near_duplicates(vectors: np.ndarray, least: float, is_same: Callable[[int, int], bool]) -> list[np.ndarray]:
+    """Groups of at least two pictures, each the same as another one of its group; largest first.
+
+    Vectors (n, d) of length 1. All pairs are compared, half a matrix product of n x d by d x n, a block at a time;
+    of those with a cosine of at least `least`, `is_same` says whether they are the same.
+    """
+    parent = np.arange(len(vectors))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = int(parent[i])
+        return i
+
+    for start in range(0, len(vectors), ROWS_AT_ONCE):
+        near = vectors[start : start + ROWS_AT_ONCE] @ vectors[start:].T >= least
+        for i, j in zip(*np.nonzero(np.triu(near, 1)), strict=True):
+            a, b = root(start + int(i)), root(start + int(j))
+            if a != b and is_same(start + int(i), start + int(j)):
+                parent[max(a, b)] = min(a, b)
+    groups = defaultdict(list)
+    for i in range(len(vectors)):
+        groups[root(i)].append(i)
+    found = [np.array(group) for group in groups.values() if len(group) > 1]
+    return sorted(found, key=lambda group: (-len(group), group[0]))
+
 
 N_NEXT = 60  # pictures that are proposed at a time
 MOST_ALIKE = 1000

@@ -10,7 +10,7 @@ from scipy.io import loadmat
 
 from gramless.errors import DataError
 from gramless.pictures.datasets.annotated import AnnotatedPictures, Problem
-from gramless.pictures.datasets.text_files import read_lines
+from gramless.pictures.datasets.keyword_files import read_lines
 
 Part = Literal["train", "test"]
 
@@ -67,8 +67,8 @@ def _read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
     except Exception as error:  # loadmat raises whatever a damaged file makes it stumble over
         raise DataError(f"{path} cannot be read as a MATLAB file: {error}. Copy it again.") from error
     if len(matrices) != 1 or matrices[0].shape != shape:
-        came = ", ".join(str(matrix.shape) for matrix in matrices) or "none"
-        raise DataError(f"{path} must hold one matrix of shape {shape}, pictures by words, but {came} came.")
+        found = ", ".join(str(matrix.shape) for matrix in matrices) or "none"
+        raise DataError(f"{path} must hold one matrix of shape {shape}, pictures by words, got {found}.")
     if not np.isin(matrices[0], (0, 1)).all():
-        raise DataError(f"{path} must hold 0 and 1 only, but other numbers came.")
+        raise DataError(f"{path} must hold 0 and 1 only, got other numbers.")
     return matrices[0].astype(np.int8)

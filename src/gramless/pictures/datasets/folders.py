@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from gramless.errors import DataError
 from gramless.pictures.datasets.annotated import AnnotatedPictures, Problem, mark_keywords
 from gramless.pictures.datasets.keyword_files import Keywords, clean_keywords, read_keyword_file
-from gramless.pictures.datasets.picture_files import SUFFIXES, find_pictures
+from gramless.pictures.datasets.picture_files import find_pictures
 from gramless.pictures.metadata.fields import leaf, lineage, unique
 from gramless.pictures.metadata.reading import carried_keywords
 from gramless.support.progress import ProgressBar
@@ -141,13 +141,21 @@ def _doubtful_keywords(vocabulary: Iterable[str]) -> list[Problem]:
 
 
 def _nothing_usable(pictures: Path, n_pictures: int, source: str, problems: list[Problem]) -> str:
-    suffixes = " ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))
     if n_pictures == 0:
         details = "".join(f" {name}: {reason}." for name, reason in problems[:3])
-        return f"no pictures in {pictures}: looked for files with the suffixes {suffixes}, in subfolders too.{details}"
+        return (
+            f"there are no pictures in {pictures}, nor in its subfolders: looked for JPEG, PNG, TIFF, WebP, HEIC, raw "
+            f"files of cameras and the like.{details} Give the folder that they are in."
+        )
     details = "".join(f" {name!r} {reason}." for name, reason in problems[:3])
     holds = "1 picture, but it has no" if n_pictures == 1 else f"{n_pictures:,} pictures, but none of them has a"
     return (
-        f"{pictures} holds {holds} keyword: looked in {source}.{details} "
+        f"{pictures} holds {holds} keyword: looked in {source}.{details}{_lying_there(pictures)} "
         "Tag the pictures in a photo program, give a keyword file, or put them into one folder for each keyword."
     )
+
+
+def _lying_there(pictures: Path) -> str:
+    """Keyword files are not read unasked, but pointed at: any table may lie beside pictures."""
+    files = sorted(path for pattern in ("*.csv", "*.json") for path in pictures.glob(pattern))
+    return f" Is {files[0].name} its keyword file? Then give --keywords {files[0]}." if files else ""

@@ -5,14 +5,45 @@ from __future__ import annotations
 import csv
 import json
 import re
-import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from gramless.errors import DataError
-from gramless.pictures.datasets.text_files import read_text
+from gramless.pictures.metadata.fields import clean_path
+
+MOST_BYTES = 10**9
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise DataError(f"there is no file {path}. Check the path.") from error
+    except IsADirectoryError as error:
+        raise DataError(f"{path} is a folder, but a file is needed here. Name a file in it.") from error
+    except PermissionError as error:
+        raise DataError(f"{path} may not be read: no permission. Change its permissions, or copy it.") from error
+    if len(raw) > MOST_BYTES:  # a device such as /dev/zero never ends
+        raise DataError(f"{path} has more than {MOST_BYTES:,} bytes, too many for a file that people wrote. Cut it up.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path} is not UTF-8 text: byte 0x{raw[error.start]:02x} in line {line} cannot be read. "
+            "Save it again with the encoding UTF-8 (in a spreadsheet: 'CSV UTF-8')."
+        ) from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file without surrounding blanks; blank lines are left out."""
+    return [line.strip() for line in read_text(path).splitlines() if line.strip()]
+
 
 DELIMITERS = ",;\t"
 NAME_TITLES = {"file", "filename", "name", "picture", "image", "photo", "path"}
@@ -47,17 +78,9 @@ def read_keyword_file(path: Path) -> Keywords:
     return {name: tuple(keywords) for name, keywords in found.items()}
 
 
-def clean_keywords(keywords: list[str]) -> list[str]:
-    """Keywords in Unicode's composed form (NFC), with single blanks inside and none around; empty ones are left out.
-
-    So is every step of a path such as "animal | cat".
-    """
-    cleaned = ["|".join(filter(None, map(_clean_step, keyword.split("|")))) for keyword in keywords]
-    return [keyword for keyword in cleaned if keyword]
-
-
-def _clean_step(step: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", step).split())
+def clean_keywords(keywords: Iterable[str]) -> list[str]:
+    """Keywords as they are compared, paths such as "animal | cat" step by step; empty ones are left out."""
+    return list(filter(None, map(clean_path, keywords)))
 
 
 def _from_csv(path: Path, text: str) -> list[tuple[str, list[str]]]:

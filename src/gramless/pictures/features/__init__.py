@@ -3,8 +3,7 @@
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.extractor import Described, PictureFeatures
 from gramless.pictures.features.names import HANDCRAFTED, LEARNED, STANDARD
-from gramless.pictures.features.pictures import LONGEST_SIDE, PictureError, Source, read_picture
-from gramless.pictures.features.thumbnails import make_thumbnail
+from gramless.pictures.features.pictures import LONGEST_SIDE, PictureError, Source, make_thumbnail, read_picture
 
 __all__ = [
     "HANDCRAFTED",

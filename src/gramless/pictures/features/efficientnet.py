@@ -57,14 +57,14 @@ def as_graph(network: Any, side: int) -> bytes:
 
 def _block(graph: _Graph, tensor: str, block: Any) -> str:
     """An inverted residual block: wider, filtered channel by channel, narrower again."""
-    settings, came = block._block_args, tensor
+    settings, given = block._block_args, tensor
     assert not block.has_se, "the Lite networks have no squeeze and excitation"
     if settings.expand_ratio != 1:
         tensor = graph.convolved(tensor, block._expand_conv, block._bn0, clipped=True)
     tensor = graph.convolved(tensor, block._depthwise_conv, block._bn1, clipped=True)
     tensor = graph.convolved(tensor, block._project_conv, block._bn2, clipped=False)
     if block.id_skip and settings.stride == 1 and settings.input_filters == settings.output_filters:
-        tensor = graph.add("Add", [tensor, came])
+        tensor = graph.add("Add", [tensor, given])
     return tensor
 
 

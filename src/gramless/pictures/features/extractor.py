@@ -21,8 +21,7 @@ from gramless.pictures.features.names import (
     words_of,
 )
 from gramless.pictures.features.pictures import Source
-from gramless.pictures.features.recipes import recipe
-from gramless.pictures.features.rows import Row, compute_rows
+from gramless.pictures.features.rows import Row, compute_rows, recipe
 from gramless.support.checks import check_array
 from gramless.support.packages import needed
 from gramless.support.progress import ProgressBar
@@ -78,7 +77,7 @@ class PictureFeatures:
         names = tuple(names)
         check_names(names)
         _check_packages()
-        from gramless.pictures.features.vocabularies import learn_vocabularies
+        from gramless.pictures.features.handcrafted import learn_vocabularies
 
         views = vocabularies_of(names)
         return cls(names, learn_vocabularies(sources, views, seed=seed, cache=cache, n_jobs=n_jobs))

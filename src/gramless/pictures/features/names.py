@@ -56,4 +56,4 @@ def check_names(names: tuple[str, ...]) -> None:
             "and any network of torchvision or timm, as torchvision:resnet152."
         )
     if not names or len(set(names)) < len(names):
-        raise DataError(f"pictures are described by at least one view, each named once, but {list(names)} came.")
+        raise DataError(f"pictures are described by at least one view, each named once, got {list(names)}.")

@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
 
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.histograms import Floats
-from gramless.pictures.features.learned import has_gpu, trained_network
+from gramless.pictures.features.learned import has_gpu, trained_network, weights_version
 from gramless.pictures.features.names import is_learned
-from gramless.pictures.features.pictures import Picture, PictureError, Source, content_hash, read_picture
-from gramless.pictures.features.workers import in_order, n_workers
+from gramless.pictures.features.pictures import LONGEST_SIDE, Picture, PictureError, Source, content_hash, read_picture
 from gramless.support.progress import ProgressBar
+
+RECIPES_VERSION = 3  # raised whenever a view's numbers change
+
+
+def recipe(name: str, words: Floats | None = None) -> str:
+    """The recipe of a view; words : those that it counts, if any."""
+    parts = [name, f"recipe {RECIPES_VERSION}", f"at most {LONGEST_SIDE} pixels"]
+    if words is not None:
+        parts.append(f"words {hashlib.sha256(words.astype('<f4').tobytes()).hexdigest()}")
+    if is_learned(name):
+        parts.append(f"weights {weights_version(name)}")
+    return ", ".join(parts)
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+FEW = 16  # pictures that are done before worker processes have started
+
+
+def n_workers(n_pictures: int, n_jobs: int | None) -> int:
+    """How many processes to use; 1 is this one. n_jobs : at most so many, or None for one per core."""
+    if n_jobs is not None and n_jobs < 1:
+        raise ValueError(f"n_jobs is a number of processes of at least 1, or None for one per core, got {n_jobs}.")
+    if n_pictures < FEW:
+        return 1
+    return n_jobs or int(joblib.cpu_count())
+
+
+def in_order(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
+    """function(item) of every item, in order, as soon as each is known."""
+    if workers == 1:
+        threads = ThreadpoolController()
+        for item in items:
+            with threads.limit(limits=1):  # a picture is too little work for threads to wait for each other
+                result = function(item)
+            yield result
+        return
+    pool = joblib.Parallel(
+        n_jobs=workers, backend="loky", return_as="generator", max_nbytes=None, inner_max_num_threads=1
+    )
+    yield from pool(joblib.delayed(_single_threaded)(function, item) for item in items)
+
+
+def _single_threaded(function: Callable[[Item], Result], item: Item) -> Result:
+    """One thread of OpenCV in each worker process: the cores are taken already."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    return function(item)
+
 
 BATCH = 32  # pictures that are computed before their rows are kept
 

@@ -25,6 +25,10 @@ NEW_PACKET = b"""<?xpacket begin="\xef\xbb\xbf" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <?xpacket end="w"?>"""
 
 
+class ForeignFormatError(PacketError):
+    """A picture that nothing can be written into, and so has nothing of ours in it."""
+
+
 def sidecar_of(picture: Path) -> Path:
     """Where keywords of a picture are written: beside it, .xmp appended to its name."""
     return picture.with_name(f"{picture.name}.xmp")
@@ -71,4 +75,6 @@ def _format_of(file: BinaryIO) -> ModuleType:
         return jpeg
     if head == png.START:
         return png
-    raise PacketError("is neither JPEG nor PNG, and only into those can keywords be written. Use --to xmp for it")
+    raise ForeignFormatError(
+        "is neither JPEG nor PNG, and only into those can keywords be written. Use --to xmp for it"
+    )

@@ -11,8 +11,7 @@ from gramless.pictures.metadata.packet import PacketError
 START = b"\xff\xd8"
 SCAN, END, APP0, APP1, APP2 = 0xDA, 0xD9, 0xE0, 0xE1, 0xE2
 ALONE = {0x01, *range(0xD0, 0xD8)}  # markers without a length
-XMP, EXIF, EXTENDED = b"http://ns.adobe.com/xap/1.0/\0", b"Exif\0", b"http://ns.adobe.com/xmp/extension/\0"
-MULTIPLE = b"MPF\0"
+XMP, EXIF, MULTIPLE = b"http://ns.adobe.com/xap/1.0/\0", b"Exif\0", b"MPF\0"
 LONGEST = 0xFFFF - 2  # of what a segment holds
 
 

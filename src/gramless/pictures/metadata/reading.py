@@ -2,12 +2,16 @@
 
 A sidecar that has a list of keywords counts instead of what is inside of the picture: it is where programs that do not
 write into pictures keep what their user has changed since. Inside, XMP, IPTC and EXIF count together. Keywords that
-this program wrote are not the owner's, and not read.
+this program wrote are not the owner's, and not read. Of files that Pillow does not know (CR3, RAF, ORF and other raw
+files; HEIC), ExifTool reads them where it is installed.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +27,7 @@ IPTC_KEYWORDS, IPTC_CHARACTERS = (2, 25), (1, 90)
 UTF8 = b"\x1b%G"  # how IPTC says that its texts are in UTF-8
 XP_KEYWORDS = 0x9C9E
 TIFF_XMP = 700
+EXIFTOOL_SECONDS = 30.0
 
 
 class Carried(NamedTuple):
@@ -52,7 +57,7 @@ def carried_keywords(picture: Path) -> Carried:
 def keywords_inside(picture: Path) -> Carried:
     """Those in the file itself."""
     needed("PIL")
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     problem = None
     in_xmp: list[str] = []
@@ -69,6 +74,13 @@ def keywords_inside(picture: Path) -> Carried:
         problem = f"has XMP in it that {error}: not read"
     except OddFileError as error:  # a fifo would wait for a writer
         return Carried((), str(error.strerror))
+    except UnidentifiedImageError as error:
+        if not _is_for_exiftool(picture):
+            return Carried((), f"cannot be opened ({type(error).__name__})")
+        found = _by_exiftool(picture)
+        if found is None:
+            return Carried((), "may carry keywords that ExifTool reads, which is not installed or cannot read them")
+        in_xmp, others = found
     except Exception as error:  # Pillow raises whatever a damaged file makes it stumble over
         return Carried((), f"cannot be opened ({type(error).__name__})")
     steps = {step for path in in_xmp for step in path.split("|")}
@@ -112,6 +124,34 @@ def _from_exif(image: Any) -> list[str]:
     if not isinstance(value, bytes):
         return []
     return re.split(";", value.decode("utf-16-le", "replace").partition("\0")[0])
+
+
+def _is_for_exiftool(picture: Path) -> bool:
+    """Whether it begins as a raw file or as HEIC does."""
+    from gramless.pictures.features.decoding.previews import may_hold_preview
+
+    with picture.open("rb") as file:
+        head = file.read(16)
+    return may_hold_preview(head) or head[4:8] == b"ftyp"
+
+
+def _by_exiftool(picture: Path) -> tuple[list[str], list[str]] | None:
+    """Keywords in XMP, and in IPTC and EXIF, by ExifTool; None where it is not there, or knows no such file."""
+    program = shutil.which("exiftool")
+    if program is None:
+        return None
+    asked = ("-j", "-b", "-XMP", "-IPTC:Keywords", "-EXIF:XPKeywords")
+    command = [program, *asked, str(picture.absolute())]  # so that no name passes for an option
+    try:
+        answer = subprocess.run(command, check=True, capture_output=True, timeout=EXIFTOOL_SECONDS).stdout
+        (found,) = json.loads(answer)
+        packet = str(found.get("XMP", "")).strip("\0 \r\n").encode()
+        in_xmp = owners_keywords(Packet(packet)) if packet else []
+    except (OSError, subprocess.SubprocessError, ValueError, PacketError):
+        return None
+    named = found.get("Keywords", [])
+    iptc = [str(word) for word in (named if isinstance(named, list) else [named])]
+    return in_xmp, iptc + str(found.get("XPKeywords", "")).split(";")
 
 
 __all__ = ["Carried", "carried_keywords", "keywords_in", "keywords_inside"]

@@ -15,17 +15,17 @@ from typing import Literal, NamedTuple
 from gramless.pictures.metadata.files import (
     NEW_PACKET,
     NEW_SIDECAR,
+    ForeignFormatError,
     embedded_packet,
     read_sidecar,
     sidecar_of,
     sidecars_of,
     with_embedded,
 )
-from gramless.pictures.metadata.giving import give, take_back
+from gramless.pictures.metadata.giving import Said, give, say, take_back
 from gramless.pictures.metadata.marks import OURS, Given, Stamp, marks_of
 from gramless.pictures.metadata.packet import Packet, PacketError
 from gramless.pictures.metadata.reading import carried_keywords, keywords_inside
-from gramless.pictures.metadata.saying import Said, say
 from gramless.support.atomic import sync_folder, write_atomically
 
 Place = Literal["beside", "inside"]
@@ -104,7 +104,10 @@ def plan_saying(picture: Path, said: Said) -> Writing:
 
 def plan_taking_back(path: Path, place: Place) -> Writing:
     """What taking our keywords out of a sidecar, or out of a picture, would change."""
-    before = read_sidecar(path) if place == "beside" else embedded_packet(path)
+    try:
+        before = read_sidecar(path) if place == "beside" else embedded_packet(path)
+    except ForeignFormatError:  # whatever its name says
+        before = None
     if before is None or OURS.encode() not in before:
         return Writing(path, place, before, before, (), ())
     packet, zeros = _parted(before)

@@ -1,15 +1,63 @@
-"""The model's answer for one uploaded picture, as the JSON that the page reads."""
+"""The model's answer for one uploaded picture: what the page and other programs get, and its documentation."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pydantic import BaseModel, Field
 
 from gramless.errors import GramlessError
-from gramless.pictures.features.pictures import PictureError
-from gramless.pictures.features.thumbnails import data_uri
-from gramless.pictures.page.model import NearPicture, PageModel, PictureLook
+from gramless.pictures.annotation import Look, Neighbour
+from gramless.pictures.features.pictures import PictureError, data_uri
 from gramless.pictures.page.uploads import Upload
+
+_FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
+FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"multipart/form-data": {"schema": {"type": "object", "properties": {"pictures": _FILES}}}},
+    },
+    "responses": {
+        "400": {"description": "The form cannot be read; `detail` says why."},
+        "401": {"description": "Beyond this computer: the token of the link is missing (Authorization: Bearer ...)."},
+        "413": {"description": "Too many pictures, or too large ones; `detail` says how much is taken."},
+    },
+}
+
+
+class ScoredKeyword(BaseModel):
+    keyword: str
+    score: float = Field(description="the probability that a person would have given it, 0 to 1")
+
+
+class NearPicture(BaseModel):
+    name: str
+    similarity: float
+    keywords: list[str]
+    thumbnail: str = Field(description="a data: URI of a small JPEG, or nothing")
+
+
+class PictureAnswer(BaseModel):
+    name: str = Field(description="the file name that was sent")
+    keywords: list[ScoredKeyword] = Field(default=[], description="best first")
+    neighbours: list[NearPicture] = Field(default=[], description="the nearest training pictures")
+    error: str = Field(default="", description="instead of keywords: why there are none")
+
+
+class Reply(BaseModel):
+    pictures: list[PictureAnswer]
+
+
+class PageModel(Protocol):
+    """A model that looks at the bytes of a picture file; a GramlessError says why it cannot."""
+
+    @property
+    def keywords(self) -> Sequence[str]: ...
+
+    def look(self, picture: bytes) -> Look: ...
+
 
 Answer = dict[str, Any]
 
@@ -36,14 +84,14 @@ def answer_for(model: PageModel, upload: Upload) -> Answer:
         }
 
 
-def _described(look: PictureLook) -> Answer:
+def _described(look: Look) -> Answer:
     return {
         "keywords": [{"keyword": scored.keyword, "score": float(scored.score)} for scored in look.suggestions],
         "neighbours": [_neighbour(picture) for picture in look.neighbours],
     }
 
 
-def _neighbour(picture: NearPicture) -> Answer:
+def _neighbour(picture: Neighbour) -> Answer:
     return {
         "name": picture.name,
         "similarity": float(picture.similarity),

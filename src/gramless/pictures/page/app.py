@@ -13,15 +13,10 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
-from gramless.pictures.page.answers import Answer, answer_for
-from gramless.pictures.page.documented import FORM, Reply
-from gramless.pictures.page.limits import LIMITS, Limits
-from gramless.pictures.page.model import PageModel
-from gramless.pictures.page.security import LOCAL_HOSTS, SecurityHeaders, refuse_foreign_origin
-from gramless.pictures.page.small_bodies import SmallBodies
+from gramless.pictures.page.answers import FORM, Answer, PageModel, Reply, answer_for
+from gramless.pictures.page.security import LOCAL_HOSTS, SecurityHeaders, SmallBodies, TokenGate, refuse_foreign_origin
 from gramless.pictures.page.threads import in_a_thread
-from gramless.pictures.page.token import TokenGate
-from gramless.pictures.page.uploads import read_uploads
+from gramless.pictures.page.uploads import LIMITS, Limits, read_uploads
 from gramless.version import __version__
 
 if TYPE_CHECKING:
@@ -63,6 +58,7 @@ def make_app(
 
     @app.get("/healthz")
     async def is_well() -> dict[str, str]:
+        """Whether the server answers."""
         return {"status": "ok"}
 
     @app.get("/model")

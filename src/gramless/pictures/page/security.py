@@ -1,12 +1,16 @@
-"""What keeps foreign pages away from a server that runs on somebody's own machine."""
+"""Who is let in, and with how much: headers, origins, a token for networks, and small bodies."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
+from collections.abc import Collection
+from urllib.parse import parse_qsl, urlencode
 
-from fastapi import HTTPException, Request
-from starlette.datastructures import MutableHeaders
-from starlette.responses import JSONResponse
+from fastapi import HTTPException
+from starlette.datastructures import URL, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 FORBIDDEN, STOPPING = 403, 503
@@ -57,3 +61,78 @@ async def refuse_foreign_origin(request: Request) -> None:
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
         raise HTTPException(FORBIDDEN, f"A page of {origin} may not send pictures here. Open the page of this server.")
+
+
+UNAUTHORISED, SEE_OTHER = 401, 303
+COOKIE = "gramless-token"
+
+
+class TokenGate:
+    """ASGI middleware that asks for a token: in the link, ?token=..., which leaves it in a cookie, or as a Bearer."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if self._is_ours(request.cookies.get(COOKIE, "")) or (kind.lower() == "bearer" and self._is_ours(bearer)):
+            await self._app(scope, receive, send)
+        elif self._is_ours(request.query_params.get("token", "")):
+            await self._remembered(request.url)(scope, receive, send)
+        else:
+            detail = "Open the link that the terminal shows: it holds the token that this page asks for."
+            await JSONResponse({"detail": detail}, UNAUTHORISED, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+
+    def _is_ours(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+
+    def _remembered(self, asked: URL) -> Response:
+        """The same page under an address without the token, which nobody sees in a history or over a shoulder."""
+        rest = urlencode([(name, value) for name, value in parse_qsl(asked.query) if name != "token"])
+        path = "/" + asked.path.lstrip("/")  # //elsewhere would be another server
+        response = RedirectResponse(f"{path}?{rest}" if rest else path, SEE_OTHER)
+        response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+        return response
+
+
+MOST_BYTES = 100_000
+TOO_LARGE = 413
+
+
+class SmallBodies:
+    """ASGI middleware that reads a body before anybody parses it, and refuses one that is too large.
+
+    but : paths whose bodies are limited elsewhere
+    """
+
+    def __init__(self, app: ASGIApp, but: Collection[str] = ()) -> None:
+        self._app = app
+        self._but = but
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD") or scope["path"] in self._but:
+            await self._app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return  # gone before it was all there
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > MOST_BYTES:
+                refusal = {"detail": f"The request has more than {MOST_BYTES:,} bytes. Send less at a time."}
+                await JSONResponse(refusal, TOO_LARGE)(scope, receive, send)
+                return
+        first: Message | None = {"type": "http.request", "body": body, "more_body": False}
+
+        async def again() -> Message:
+            nonlocal first
+            if first is None:
+                return await receive()
+            message, first = first, None
+            return message
+
+        await self._app(scope, again, send)

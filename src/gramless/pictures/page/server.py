@@ -12,12 +12,11 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from gramless.errors import GramlessError
-from gramless.pictures.page.limits import LIMITS
-from gramless.pictures.page.model import PageModel
 from gramless.support.packages import needed
 
 if TYPE_CHECKING:
     from gramless.pictures.correcting import OpenFolder
+    from gramless.pictures.page.answers import PageModel
 
 HIGHEST_PORT = 65535
 SECONDS_TO_FINISH = 3  # what is being answered at Ctrl-C
@@ -41,7 +40,9 @@ def serve(model: PageModel, host: str = "127.0.0.1", port: int = 8765, folder: O
         address, port = listener.getsockname()[:2]
         is_local = ip_address(address).is_loopback
         token = None if is_local else secrets.token_urlsafe()
-        app = make_app(model, LIMITS, (*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token, folder)
+        app = make_app(
+            model, hosts=(*LOCAL_HOSTS, _in_url(address)) if is_local else ("*",), token=token, folder=folder
+        )
         link = _url(address, port) + ("" if folder is None else "/folder.html")
         if token is not None:
             link += f"{'/' if folder is None else ''}?token={token}"

@@ -6,6 +6,7 @@ picture stays in memory, of which a request never takes more than its limit.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fastapi import HTTPException, Request
@@ -14,16 +15,43 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect
 
-from gramless.pictures.page.limits import Limits, in_words
-
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
+
+
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that is taken: bytes of one picture, pictures and bytes of one request, requests in memory at once."""
+
+    picture_bytes: int = 64 * MEGABYTE
+    pictures: int = 32
+    request_bytes: int = 100 * MEGABYTE
+    requests: int = 16
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) < 1:
+                raise ValueError(
+                    f"{field.name}={getattr(self, field.name)} would refuse every picture; give 1 or more."
+                )
+
+
+LIMITS = Limits()
+
+
+def in_words(n_bytes: int) -> str:
+    """A number of bytes as people say it: 25 MB, 1.5 MB, 800 bytes."""
+    return f"{n_bytes / MEGABYTE:.3g} MB" if n_bytes >= MEGABYTE // 10 else f"{n_bytes} bytes"
+
 
 BAD_REQUEST, TOO_LARGE = 400, 413
 
 
 class Upload(NamedTuple):
-    """A file as it came: the name that the sender gave it, and its bytes."""
+    """A file as it was sent: the name that the sender gave it, and its bytes."""
 
     name: str
     content: bytes
@@ -53,7 +81,7 @@ async def read_uploads(request: Request, limits: Limits) -> list[Upload]:
     if not parts.ended:
         _refuse("The form is cut off: its last boundary is missing. Send it again.")
     if not parts.uploads:
-        _refuse("No picture came. Send one or more files in the form.")
+        _refuse("Got no picture. Send one or more files in the form.")
     return parts.uploads
 
 
@@ -98,7 +126,7 @@ class _FileParts:
     def _begin_content(self) -> None:
         if self._name is not None and len(self.uploads) == self._limits.pictures:
             _refuse(
-                f"More than {self._limits.pictures} pictures came in one request. Send the others in another.",
+                f"Got more than {self._limits.pictures} pictures in one request. Send the others in another.",
                 TOO_LARGE,
             )
 

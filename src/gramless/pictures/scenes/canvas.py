@@ -1,14 +1,112 @@
-"""A canvas for drawn scenes: smooth shapes in units of the picture's shorter side, under some light."""
+"""A canvas on which scenes are drawn, its colours and its textures."""
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gramless.pictures.scenes.colours import Colour, filtered
 from gramless.support.packages import needed
+
+Colour = tuple[float, float, float]
+
+WHITE: Colour = (245, 245, 245)
+GLASS: Colour = (190, 220, 235)
+LAMPLIGHT: Colour = (255, 214, 120)
+
+_HUES = {"red": 357, "yellow": 47, "blue": 213, "purple": 283}
+COLOUR_WORDS = tuple(_HUES)
+"""Colours that are keywords."""
+
+
+def colour_of(word: str, rng: np.random.Generator) -> Colour:
+    """Some colour that people would call by this word, one of COLOUR_WORDS."""
+    return hsv(_HUES[word] + rng.uniform(-7, 7), rng.uniform(0.6, 0.85), rng.uniform(0.72, 0.94))
+
+
+def brick_colour(rng: np.random.Generator) -> Colour:
+    """Some colour of bricks, paler than what people call red."""
+    return hsv(rng.uniform(12, 24), rng.uniform(0.42, 0.58), rng.uniform(0.6, 0.75))
+
+
+def shade(colour: Colour, factor: float) -> Colour:
+    """Lighter (above 1) or darker (below 1)."""
+    return _within([channel * factor for channel in colour])
+
+
+def vary(colour: Colour, rng: np.random.Generator, by: float) -> Colour:
+    """A colour near this one."""
+    return _within([channel + rng.uniform(-by, by) for channel in colour])
+
+
+def mix(one: Colour, other: Colour, share: float) -> Colour:
+    """A share of the other colour, between 0 and 1, and one of the first for the rest."""
+    return _within([(1 - share) * a + share * b for a, b in zip(one, other, strict=True)])
+
+
+def filtered(colour: Colour, factors: Colour) -> Colour:
+    """A colour with every channel multiplied by its own factor."""
+    return _within([channel * factor for channel, factor in zip(colour, factors, strict=True)])
+
+
+def hsv(hue: float, saturation: float, value: float) -> Colour:
+    """From a hue in degrees, and saturation and value between 0 and 1."""
+    return _within([255 * channel for channel in colorsys.hsv_to_rgb(hue / 360 % 1, saturation, value)])
+
+
+def _within(channels: list[float]) -> Colour:
+    red, green, blue = (min(255.0, max(0.0, channel)) for channel in channels)
+    return red, green, blue
+
+
+_N_COURSES = 9  # rows of bricks in a wall
+
+
+def decorate(canvas: Canvas, texture: str | None, outline: Points, size: float) -> None:
+    """White stripes or dots on something of this size; nothing for None."""
+    if texture == "stripes":
+        canvas.inside(outline, lambda: _stripes(canvas, outline, 0.13 * size))
+    elif texture == "dots":
+        canvas.inside(outline, lambda: _dots(canvas, outline, 0.13 * size))
+
+
+def lay_bricks(canvas: Canvas, rng: np.random.Generator, wall: Points, colour: Colour) -> None:
+    """Bricks of about this colour, with lighter mortar, on a rectangular wall."""
+    left, right, top, bottom = _bounds(wall)
+    course = (bottom - top) / _N_COURSES
+
+    def lay() -> None:
+        canvas.polygon(wall, shade(colour, 1.3))
+        for row in range(_N_COURSES):
+            y = top + row * course
+            for x in np.arange(left - (row % 2) * 1.1 * course, right, 2.2 * course):
+                canvas.polygon(
+                    rectangle(x, y, x + 1.95 * course, y + 0.78 * course), shade(colour, rng.uniform(0.82, 1.1))
+                )
+
+    canvas.inside(wall, lay)
+
+
+def _stripes(canvas: Canvas, outline: Points, step: float) -> None:
+    left, right, top, bottom = _bounds(outline)
+    for x in np.arange(left + 0.5 * step, right, 2 * step):
+        canvas.polygon(rectangle(x, top, x + 0.9 * step, bottom), WHITE)
+
+
+def _dots(canvas: Canvas, outline: Points, step: float) -> None:
+    left, right, top, bottom = _bounds(outline)
+    for row, y in enumerate(np.arange(top + 0.5 * step, bottom + step, 1.15 * step)):
+        for x in np.arange(left + (0.4 + 0.65 * (row % 2)) * step, right + step, 1.3 * step):
+            canvas.ellipse(x, y, 0.34 * step, 0.34 * step, WHITE)
+
+
+def _bounds(outline: Points) -> tuple[float, float, float, float]:
+    """Left, right, top, bottom."""
+    across, down = zip(*outline, strict=True)
+    return min(across), max(across), min(down), max(down)
+
 
 Points = Sequence[tuple[float, float]]
 

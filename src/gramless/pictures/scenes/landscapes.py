@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramless.pictures.scenes.canvas import Canvas, Light, Points
-from gramless.pictures.scenes.colours import Colour, filtered, mix, shade
+from gramless.pictures.scenes.canvas import Canvas, Colour, Light, Points, filtered, mix, shade
 
 LIGHTS = {
     "sky": Light((1.0, 1.0, 1.0), (0, 0, 0)),

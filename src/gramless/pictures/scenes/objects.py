@@ -10,9 +10,21 @@ from functools import partial
 
 import numpy as np
 
-from gramless.pictures.scenes.canvas import Canvas, Points, oval, rectangle
-from gramless.pictures.scenes.colours import GLASS, LAMPLIGHT, WHITE, Colour, hsv, shade, vary
-from gramless.pictures.scenes.textures import decorate, lay_bricks
+from gramless.pictures.scenes.canvas import (
+    GLASS,
+    LAMPLIGHT,
+    WHITE,
+    Canvas,
+    Colour,
+    Points,
+    decorate,
+    hsv,
+    lay_bricks,
+    oval,
+    rectangle,
+    shade,
+    vary,
+)
 
 
 @dataclass(frozen=True)

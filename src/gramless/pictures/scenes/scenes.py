@@ -19,8 +19,7 @@ import numpy as np
 
 from gramless.errors import DataError
 from gramless.pictures.scenes import landscapes, objects
-from gramless.pictures.scenes.canvas import Canvas
-from gramless.pictures.scenes.colours import COLOUR_WORDS, brick_colour, colour_of
+from gramless.pictures.scenes.canvas import COLOUR_WORDS, Canvas, brick_colour, colour_of
 from gramless.support.packages import needed
 from gramless.support.progress import ProgressBar
 

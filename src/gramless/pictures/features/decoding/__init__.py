@@ -4,7 +4,6 @@ Nothing outside this folder is imported in it, so that a worker starts in a frac
 Pillow.
 """
 
-from .decode import decode
-from .limits import SHORTEST_SIDE, SIMPLE_PIXELS, UndecodableError, is_simple
+from .decode import SHORTEST_SIDE, SIMPLE_PIXELS, UndecodableError, decode, is_simple
 
 __all__ = ["SHORTEST_SIDE", "SIMPLE_PIXELS", "UndecodableError", "decode", "is_simple"]

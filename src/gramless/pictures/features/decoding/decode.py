@@ -1,4 +1,4 @@
-"""One picture, whatever its format, as upright 8-bit RGB in the colours of sRGB."""
+"""One picture, whatever its format, as upright 8-bit RGB in the colours of sRGB; and what a picture may be."""
 
 from __future__ import annotations
 
@@ -6,17 +6,110 @@ import io
 import math
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .limits import MOST_PIXELS, SHORTEST_SIDE, UndecodableError
 from .previews import ORIENTATION, content_of, largest_preview, may_hold_preview, orientation_of
-from .profiles import Conversion, conversion_of
 
 if TYPE_CHECKING:
     from PIL import Image as PillowImage
+
+
+SHORTEST_SIDE = 16  # the least that has a point to describe on a third scale of 1.5
+MOST_PIXELS = 178_956_970  # of any picture; Pillow's own limit, and more than any camera has
+SIMPLE_PIXELS, SIMPLE_BYTES, SIMPLE_SCANS = 25_000_000, 2**26, 64
+SIMPLE_EXIF, SIMPLE_PROFILE = 2**16, 2**20  # bytes
+
+
+class UndecodableError(Exception):
+    """A picture that cannot be decoded; the message finishes the sentence "this picture ..."."""
+
+
+def is_simple(content: BinaryIO) -> bool:
+    """Whether the head of a JPEG or PNG proves that decoding it takes a fraction of a gigabyte and a few seconds.
+
+    Pixels bound the memory, and the time as well where they are gone through a few times only: every scan of a JPEG is
+    one more pass, and in its data the two bytes that begin one stand nowhere else. Tags of EXIF data can each claim all
+    of it, so memory is quadratic in its length; Pillow looks at them when it opens a JPEG, where a segment is short.
+    """
+    from PIL import Image
+
+    head = content.read(8)
+    if not head.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")):
+        return False
+    data = head + content.read(SIMPLE_BYTES)
+    is_long = len(data) > SIMPLE_BYTES
+    if is_long or (head.startswith(b"\xff") and (data.count(b"\xff\xda") > SIMPLE_SCANS or data.count(b"Exif\0") > 1)):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data), formats=["JPEG", "PNG"])
+    except Exception:  # what cannot be opened is refused at once
+        return True
+    exif = max(len(image.info.get(key, "")) for key in ("exif", "Raw profile type exif"))
+    profile = len(image.info.get("icc_profile") or b"")
+    return image.width * image.height <= SIMPLE_PIXELS and exif <= SIMPLE_EXIF and profile <= SIMPLE_PROFILE
+
+
+MODES = {"RGB ": "RGB", "GRAY": "L", "CMYK": "CMYK"}
+"""Pillow's modes by the colour spaces of profiles."""
+SAME = 2  # levels of 255 that profiles of sRGB differ by, in how they round
+
+
+class Conversion(NamedTuple):
+    """From the colours of a profile to sRGB, for 8-bit pictures of one mode."""
+
+    mode: str
+    transform: Any
+
+    def __call__(self, image: PillowImage.Image) -> PillowImage.Image:
+        from PIL import ImageCms
+
+        converted = ImageCms.applyTransform(image, self.transform)
+        assert converted is not None, "it was not to be done in place"
+        return converted
+
+
+def conversion_of(image: PillowImage.Image) -> Conversion | None:
+    """Of a picture's embedded profile; None without one, with a damaged one, and with one of sRGB."""
+    profile = image.info.get("icc_profile")
+    return _conversion(profile) if isinstance(profile, bytes) and profile else None
+
+
+@lru_cache(maxsize=16)  # the pictures of one camera have one profile
+def _conversion(profile: bytes) -> Conversion | None:
+    import io
+
+    from PIL import Image
+
+    try:
+        from PIL import ImageCms
+
+        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        mode = MODES[source.profile.xcolor_space]
+        found = Conversion(
+            mode,
+            ImageCms.buildTransform(
+                source,
+                ImageCms.createProfile("sRGB"),
+                mode,
+                "RGB",
+                ImageCms.Intent.RELATIVE_COLORIMETRIC,
+                ImageCms.Flags.BLACKPOINTCOMPENSATION,
+            ),
+        )
+        if mode != "RGB":
+            return found
+        colours = np.stack(np.meshgrid(*3 * [np.arange(0, 256, 51, dtype=np.uint8)]), axis=-1).reshape(1, -1, 3)
+        seen = np.asarray(found(Image.fromarray(colours)))
+        return None if np.abs(seen.astype(int) - colours).max() <= SAME else found
+    except Exception:  # Pillow and Little CMS raise all sorts of things on damaged profiles, which are passed over
+        return None
+
 
 FORMATS = ("AVIF", "BMP", "GIF", "HEIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP")
 """What photographs come as. Others are left out because Pillow starts a program for them or guesses (EPS, TGA)."""

@@ -10,8 +10,7 @@ import signal
 import sys
 from typing import BinaryIO
 
-from .decode import decode
-from .limits import UndecodableError
+from .decode import UndecodableError, decode
 
 
 def serve_requests(memory: int) -> None:

@@ -2,7 +2,7 @@
 
 import os
 
-from gramless.pictures.arrivals import Arrivals
+from gramless.cli.annotate_watch import Arrivals
 
 
 def write(path, content, at):
