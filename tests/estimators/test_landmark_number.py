@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils import estimator_html_repr
 
 import gramless as gl
-from gramless.estimators.landmark_number import choose_number, interpolated, wished_error
+from gramless.estimators.landmark_number import choose_number, interpolated, number_of, wished_error
 from gramless.kernels import Gaussian
 from gramless.maps.landmarks import SELECTORS
 from gramless.network import Layer, ViewKernel, make_activation
@@ -295,3 +295,17 @@ def test_nothing_is_said_where_the_wish_is_met(samples):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gl.DeepMapNetwork(KERNEL, "20%", random_state=0).fit(samples)
+
+
+def test_auto_is_all_samples_up_to_a_number_and_a_few_of_more():
+    assert [number_of("auto", n) for n in (3, 2_500, 2_501, 10**6)] == [3, 2_500, 500, 500]
+    assert [number_of(700, n) for n in (3, 10**6)] == [3, 700]
+
+
+def test_as_it_comes_the_map_of_few_samples_is_the_kernel(rng):
+    X, y = rng.random((60, 5)).astype(np.float32), np.arange(60) % 2
+    clf = gl.DeepMapClassifier(random_state=0).fit(X, y)
+    assert clf.map_network_.n_landmarks_ == 60
+    new = gl.Views([rng.random((9, 5)).astype(np.float32)])
+    phi, known = (clf.map_network_.transform(part) for part in (new, gl.Views([X])))
+    np.testing.assert_allclose(phi @ known.T, clf.map_network_.kernel_(new, gl.Views([X])), rtol=1e-3)

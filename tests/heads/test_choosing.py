@@ -79,6 +79,20 @@ def test_losses_are_compared_on_the_same_folds():
     assert choice.head == "ridge"
 
 
+@pytest.mark.parametrize(("n", "n_fits"), [(1_000, 2), (500, 15)])
+def test_a_loss_that_is_behind_on_one_large_fold_is_fitted_on_no_other(n, n_fits):
+    vectors, signs, _ = noisy_classes(5, n=n)
+    fitted = []
+
+    def guessing(head, C, rows):
+        fitted.append(C)
+        return Head(np.eye(3, 12), np.zeros(3), 1)
+
+    choice = choose(contest(vectors, signs, fit=guessing), ["ridge", "squared_hinge"], None)
+    assert choice.head == "ridge"
+    assert len(fitted) == n_fits  # of two C on one fold, or of three on all five
+
+
 def test_labels_are_judged_by_both_mean_average_precisions(rng):
     signs = np.where(rng.random((80, 5)) < 0.3, 1.0, -1.0)
     vectors = signs @ rng.normal(size=(5, 8)) + rng.normal(size=(80, 8))

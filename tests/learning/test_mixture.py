@@ -5,10 +5,11 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.learning import ElementaryValues, LeaveOneOut, without_idle_parts
+from gramless.estimators.network_learning import without_those_behind
+from gramless.learning import ElementaryValues, LeaveOneOut, learn_mixture, without_idle_parts
 from gramless.learning.mixture import FAINT, WIDTHS, first_units, mean_kernel
 from gramless.learning.network_gradient import gram_matrix
-from gramless.learning.ridge_trainer import FIRST_SPREAD, SMALLEST
+from gramless.learning.ridge_trainer import FIRST_SPREAD, SMALLEST, kernel_spreads
 from gramless.network import Layer, make_activation
 
 BUDGET = 1 << 28
@@ -80,6 +81,33 @@ def test_a_learned_mixture_has_a_lower_error_than_equal_shares(rng):
     assert len(learned.layers) == 2
     assert learned.layers[1].activation == SUM
     assert leave_one_out(np.asarray(learned(X), dtype=float), y) < 0.8 * before
+
+
+def test_the_mean_is_without_networks_that_left_out_samples_say_are_far_behind(rng, caplog):
+    X, y = rings(rng)
+    kernel, elementary = distances_of(X)
+    signs = 2.0 * y[:, None] - 1.0
+    told, blind = np.full((1, len(kernel.inputs)), 1e-6), np.full((1, len(kernel.inputs)), 1e-6)
+    for q, entry in enumerate(kernel.inputs):
+        (blind if entry.view.startswith("noise") else told)[0, q] = 2.0
+    networks = {"told": (Layer(told, EXP),), "like it": (Layer(1.1 * told, EXP),), "blind": (Layer(blind, EXP),)}
+    with caplog.at_level("INFO", "gramless"):
+        assert [*without_those_behind(networks, elementary, signs, multilabel=False)] == ["told", "like it"]
+    assert "(not used)" in caplog.text.partition("blind")[2]
+    all_alike = without_those_behind(networks, elementary, np.ones_like(signs), multilabel=False)
+    assert [*all_alike] == [*networks]  # nothing to judge by
+
+
+def test_equal_shares_take_part_in_the_mean(rng):
+    """Of many samples too: with a gain in common, every kernel adds the same to the spread of one unit's exponent."""
+    X, y = rings(rng, 60)
+    kernel, elementary = distances_of(X)
+    groups = [[q for q, entry in enumerate(kernel.inputs) if entry.view == name] for name in X]
+    signs = torch.from_numpy(2.0 * y[:, None] - 1.0)
+    learned = learn_mixture(EXP, groups, elementary, signs - signs.mean(), LeaveOneOut(max_evaluations=8))
+    assert [*learned.networks] == ["equal shares", "a product", "a sum over views"]
+    parts = learned.networks["equal shares"][0].weights[0] * kernel_spreads(elementary)
+    np.testing.assert_allclose(parts, np.full(len(parts), parts[0]), rtol=1e-6)
 
 
 def test_idle_units_and_inputs_are_left_out_and_the_rest_says_the_same(rng):

@@ -130,7 +130,7 @@ class DeepMapClassifier(LearnsInTurn):
     def __init__(
         self,
         kernel: Any = None,
-        n_landmarks: int | str = 500,
+        n_landmarks: int | str = "auto",
         *,
         landmarks: Any = "uniform",
         n_components: int | None = None,

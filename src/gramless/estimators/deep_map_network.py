@@ -31,7 +31,7 @@ from gramless.estimators.inputs import (
     views_to_fit,
     views_to_use,
 )
-from gramless.estimators.landmark_number import MOST_SAMPLES, Curve, choose_number, wished_error
+from gramless.estimators.landmark_number import MOST_SAMPLES, OF_MORE, Curve, choose_number, number_of, wished_error
 from gramless.estimators.parameters import MAP_CONSTRAINTS
 from gramless.maps import CollapsedMap, DeepMap, collapse
 from gramless.maps.landmarks import SELECTORS
@@ -57,11 +57,12 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
     kernel : DeepKernel, DeepKernelNetwork, FrozenEstimator or None
         What to compile. A network is cloned and fitted here, unless it is frozen; None is a DeepKernelNetwork as it
         comes. To search over a network's parameters (`kernel__hidden`), give one.
-    n_landmarks : int, or an error such as "1%"
+    n_landmarks : int, "auto", or an error such as "1%"
         Samples that stand for the data, all where there are fewer; more are better and cost linearly in transform,
-        cubically in fit. Of an error, as few as reach it: the relative error of the map on held-out samples, as
-        compiled; tuning keeps only maps that are closer still on samples that it holds out. Where it cannot be
-        reached, the closest map is taken, and a warning says what stopped it.
+        cubically in fit. "auto" is all of up to 2,500 samples, and 500 of more. Of an error, as few as reach it: the
+        relative error of the map on held-out samples, as compiled; tuning keeps only maps that are closer still on
+        samples that it holds out. Where it cannot be reached, the closest map is taken, and a warning says what
+        stopped it.
     landmarks : "uniform", "kmeans", "rpcholesky", "leverage", row numbers, or Views
         How the landmarks are chosen, or the landmarks themselves.
     n_components : int or None
@@ -182,8 +183,10 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         """Samples that fit looks at, of data in blocks: enough for the kernel network, and to choose landmarks from."""
         network = network_to_fit(self.kernel)
         for_network = network.sample_size() if network is not None else 0
-        for_landmarks = MOST_SAMPLES if isinstance(self.n_landmarks, str) else SAMPLES_PER_LANDMARK * self.n_landmarks
-        return max(for_network, for_landmarks)
+        if wished_error(self.n_landmarks) is not None:
+            return max(for_network, MOST_SAMPLES)
+        number = OF_MORE if self.n_landmarks == "auto" else int(self.n_landmarks)
+        return max(for_network, SAMPLES_PER_LANDMARK * number)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fine_tune(self, X: Any) -> Self:
@@ -277,7 +280,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _select(self, views: Views, generator: torch.Generator) -> Tensor:
         """As many as asked for, or all samples where there are fewer."""
-        n_landmarks = min(int(self.n_landmarks), len(views))
+        n_landmarks = number_of(self.n_landmarks, len(views))
         return SELECTORS[self.landmarks](self.kernel_, views, n_landmarks, generator, current_budget())
 
     def check_fitted(self) -> None:

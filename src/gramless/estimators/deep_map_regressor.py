@@ -76,7 +76,7 @@ class DeepMapRegressor(ViewsRegressor):
     def __init__(
         self,
         kernel: Any = None,
-        n_landmarks: int | str = 500,
+        n_landmarks: int | str = "auto",
         *,
         landmarks: Any = "uniform",
         n_components: int | None = None,

@@ -33,6 +33,7 @@ from gramless.support.budget import readable
 from gramless.views import Views
 
 FEWEST = 50
+ALL_OF, OF_MORE = 2_500, 500  # "auto": of so few samples all are landmarks, which learning took far longer for
 MOST_SAMPLES = 20_000  # that are looked at: ten for each of 2,000 landmarks
 KEPT_BYTES = 8  # per pair of landmarks: the projection of the best map so far, beside the one that is compiled
 JUDGING_SHARE = 4  # of the memory budget, for pairs of samples that are held out
@@ -47,6 +48,12 @@ def wished_error(value: Any) -> float | None:
     """The error of a wish such as "0.5 %", in percent; None for what is no wish."""
     found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*%\s*", value) if isinstance(value, str) else None
     return float(found[1]) if found is not None and 0.0 < float(found[1]) < 100.0 else None
+
+
+def number_of(n_landmarks: int | str, n_samples: int) -> int:
+    """Of a number or "auto": with all samples the map is the kernel itself; of many, few that are moved come near."""
+    wanted = (ALL_OF if n_samples <= ALL_OF else OF_MORE) if n_landmarks == "auto" else int(n_landmarks)
+    return min(wanted, n_samples)
 
 
 @dataclass(frozen=True, eq=False)

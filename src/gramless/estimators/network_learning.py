@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +12,10 @@ import torch
 from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
+from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.unlabelled import labels_of, samples_of
-from gramless.heads import Labels
+from gramless.heads import Labels, choose
+from gramless.heads.judging import Judgement
 from gramless.learning import (
     ElementaryValues,
     LaplacianObjective,
@@ -28,15 +32,21 @@ from gramless.learning import (
     learn,
     learn_by_leave_one_out,
     learn_mixture,
+    mean_kernel,
     neighbour_laplacian,
+    spread,
     without_idle_parts,
 )
 from gramless.learning.network_gradient import gram_matrix
 from gramless.metrics import mean_average_precision
+from gramless.network import Layer
 from gramless.support.config import current_budget
 from gramless.views import Views
 
 MATRICES = 5  # n x n in float64 at once: the kernel, its inverse, the gradient, and what they are made from
+FAR_BEHIND = 2.5  # standard errors of paired differences between left-out samples
+
+log = logging.getLogger("gramless")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +72,10 @@ def learn_kernel(
 
     mixture : whether leave-one-out learning may put a sum of exponentials in the place of the single one
     """
-    _, signs = Labels.of(labels_of(y, labelled))
+    labels, signs = Labels.of(labels_of(y, labelled))
     if isinstance(settings, LeaveOneOut):
-        return _by_leave_one_out(kernel, samples_of(views, labelled), signs, settings, generator, mixture=mixture)
+        known = samples_of(views, labelled)
+        return _by_leave_one_out(kernel, known, labels, signs, settings, generator, mixture=mixture)
     result = _through_duals(kernel, views, labelled, signs, settings, generator)
     return replace(kernel, layers=result.layers), result
 
@@ -72,6 +83,7 @@ def learn_kernel(
 def _by_leave_one_out(
     kernel: DeepKernel,
     views: Views,
+    labels: Labels,
     signs: np.ndarray,
     settings: LeaveOneOut,
     generator: torch.Generator,
@@ -89,13 +101,39 @@ def _by_leave_one_out(
     if mixture:
         names = [entry.view for entry in kernel.inputs]
         groups = [[q for q, name in enumerate(names) if name == view] for view in dict.fromkeys(names)]
-        result = learn_mixture(kernel.layers[0].activation, groups, elementary, targets, settings)
+        learned = learn_mixture(kernel.layers[0].activation, groups, elementary, targets, settings)
+        kept = without_those_behind(learned.networks, elementary, signs[drawn], multilabel=labels.multilabel)
+        result = LearningResult(mean_kernel([*kept.values()], elementary.first_tile()), learned.curve)
     else:
         result = learn_by_leave_one_out(kernel.layers, elementary, targets, settings)
         if len(result.layers) > 1:
             return replace(kernel, layers=result.layers), result
     layers, busy = without_idle_parts(result.layers, elementary)
     return replace(kernel, inputs=tuple(kernel.inputs[q] for q in busy), layers=layers), result
+
+
+def without_those_behind(
+    networks: Mapping[str, Sequence[Layer]], elementary: ElementaryValues, signs: np.ndarray, *, multilabel: bool
+) -> dict[str, Sequence[Layer]]:
+    """Those that are not behind the best by more than noise, by what ridge regression says of left-out samples.
+
+    All, where there are more samples than a tile has: noise is small then, and a mean with what is a little behind is
+    still better. One eigendecomposition of n x n for each.
+    """
+    if elementary.first_tile().n_samples < elementary.n_samples or not (np.ptp(signs, axis=0) > 0).any():
+        return dict(networks)
+    judged: dict[str, Judgement] = {}
+    for name, layers in networks.items():
+        gram = gram_matrix(layers, elementary).double()
+        on_kernel = OnKernel.of((gram / spread(gram)).cpu().numpy(), signs, [(1.0, 1.0)] * signs.shape[1], None)
+        contest = on_kernel.contest(multilabel, 0)
+        judged[name] = contest.judge(choose(contest, ("ridge",), None).scores)
+    best = max(judged, key=lambda name: judged[name].score)
+    behind = {name: judged[best].ahead_of(judgement) for name, judgement in judged.items()}
+    kept = {name: layers for name, layers in networks.items() if behind[name] <= FAR_BEHIND}
+    said = [f"{name} {judged[name].score:.1f}{'' if name in kept else ' (not used)'}" for name in judged]
+    log.info("the kernel is a mean of networks, by their scores on left-out samples: %s", ", ".join(said))
+    return kept
 
 
 def _through_duals(

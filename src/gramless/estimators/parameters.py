@@ -78,6 +78,7 @@ NETWORK_CONSTRAINTS: Constraints = {
 MAP_CONSTRAINTS: Constraints = {
     "n_landmarks": [
         whole(1),
+        StrOptions({"auto"}),
         Such(lambda value: wished_error(value) is not None, "a relative error above 0% and below 100% such as '1%'"),
     ],
     "landmarks": [

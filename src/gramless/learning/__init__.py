@@ -4,7 +4,7 @@ from gramless.learning.checkpoint import CurvePoint
 from gramless.learning.elementary import ElementaryValues
 from gramless.learning.held_out import draw_stratified, hold_out_stratified
 from gramless.learning.leave_one_out import leave_one_out_residuals
-from gramless.learning.mixture import learn_mixture, without_idle_parts
+from gramless.learning.mixture import learn_mixture, mean_kernel, without_idle_parts
 from gramless.learning.objectives import (
     LaplacianObjective,
     SupervisedObjective,
@@ -37,6 +37,7 @@ __all__ = [
     "learn_mixture",
     "leave_one_out_residuals",
     "make_learning",
+    "mean_kernel",
     "neighbour_laplacian",
     "solve_svm_duals",
     "spread",
