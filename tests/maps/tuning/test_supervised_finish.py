@@ -102,7 +102,7 @@ def test_no_steps_return_the_very_map(case):
 @pytest.mark.parametrize("at", [1, 14], ids=["while it is tried", "while it is done"])
 def test_ctrl_c_leaves_the_map_as_it_was(case, at, monkeypatch):
     deep_map, views, signs = case
-    steps, step = [], Descent._step
+    steps, step = [], Descent.step
 
     def interrupted(self):
         steps.append(1)
