@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -123,8 +124,11 @@ class Cells:
         return float(np.mean([cell.get(figure, np.nan) for cell in cells]))
 
 
-def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits: int) -> None:
-    """Of columns in which every method has had its turn; what failed or took too long is in no mean and no rank."""
+def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits: int, into: Path | None) -> None:
+    """Of columns in which every method has had its turn; what failed or took too long is in no mean and no rank.
+
+    into : a file that has the table between <!-- rivals --> and <!-- /rivals -->
+    """
 
     warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing, which are NaN
 
@@ -159,12 +163,18 @@ def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits:
     several = {f"{c}, {figure}": of(figure, [c])[:, 0] for c in labelled for figure in ("macro F1", "LRAP", "mAP")}
     shown = {**dict(zip(complete, scores.T, strict=True)), **several, "mean": np.nanmean(scores, axis=1)}
     shown |= {"rank": np.nanmean(ranks, axis=0), **costs}
+    rows = [[name, *("-" if np.isnan(value) else f"{value:.1f}" for value in row)] for name, row in shown.items()]
+    if into is not None:
+        lines = [["", *methods], ["---", *["---:"] * len(methods)], *rows]
+        text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        marks = re.compile(r"(?<=<!-- rivals -->\n).*?(?=<!-- /rivals -->)", re.DOTALL)
+        into.write_text(marks.sub(lambda _: text, into.read_text()))
     report(
         "rivals",
         f"accuracy in percent (and what labels are judged by), mean of {splits} splits; rank; seconds and memory "
         "above what a tiny fit takes, mean over what each method has finished",
         ["", *methods],
-        [[name, *("-" if np.isnan(value) else f"{value:.1f}" for value in row)] for name, row in shown.items()],
+        rows,
         {"cells": cells.found},
         claims,
     )
@@ -182,6 +192,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=900.0, help="processor seconds of one method on one split")
     parser.add_argument("--cells", type=Path, default=RESULTS / "rivals-cells.json", help="where results are kept")
     parser.add_argument("--table", action="store_true", help="compute nothing, show what is there")
+    parser.add_argument("--into", type=Path, help="file with a place for the table")
     asked = parser.parse_args()
     paths = sorted(asked.data.glob("*.npz")) if asked.data else []
     sources = [str(path) for path in paths if not asked.sets or path.stem in asked.sets]
@@ -205,7 +216,7 @@ def main() -> None:
                 print(f"{key}: {' '.join(f'{n} {v:.4g}' for n, v in cell.items())}", flush=True)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here")
-    tables(cells, columns, methods, asked.splits)
+    tables(cells, columns, methods, asked.splits, asked.into)
 
 
 if __name__ == "__main__":

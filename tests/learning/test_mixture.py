@@ -110,6 +110,21 @@ def test_equal_shares_take_part_in_the_mean(rng):
     np.testing.assert_allclose(parts, np.full(len(parts), parts[0]), rtol=1e-6)
 
 
+def test_a_constant_view_does_not_hold_the_gain_of_equal_shares(rng):
+    X = {"x": rng.normal(size=(60, 4))}
+    signs = torch.from_numpy(np.sign(X["x"].sum(1, keepdims=True)))  # a wide exponent, nearly linear, is best
+
+    def gain(views):
+        kernel, elementary = distances_of(views)
+        groups = [[q] for q in range(len(kernel.inputs))]
+        learned = learn_mixture(EXP, groups, elementary, signs - signs.mean(), LeaveOneOut(max_evaluations=20))
+        return (learned.networks["equal shares"][0].weights[0] * kernel_spreads(elementary)).sum().item()
+
+    alone = gain(X)
+    assert alone < 0.8 * FIRST_SPREAD  # which is where it starts from
+    np.testing.assert_allclose(gain(X | {"constant": np.ones((60, 2))}), alone, rtol=1e-3)
+
+
 def test_idle_units_and_inputs_are_left_out_and_the_rest_says_the_same(rng):
     X, _ = rings(rng, 30)
     kernel, elementary = distances_of(X)

@@ -129,7 +129,8 @@ def descend(
         return value, gradient
 
     low, high = np.log(SMALLEST), np.log(LARGEST)
-    of_weights = [(low - logarithms.min(), high - logarithms.max())] if tied else [(low, high)] * len(logarithms)
+    largest = logarithms.max()  # of weights that are tied; others may be those of constant kernels
+    of_weights = [(low - largest, high - largest)] if tied else [(low, high)] * len(logarithms)
     start = np.append([0.0] if tied else logarithms, np.log(ridge))
     options = {"maxfun": max_evaluations, "ftol": CONVERGED}
     bounds = [*of_weights, tuple(np.log(RIDGES))]
