@@ -165,7 +165,8 @@ def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits:
     shown |= {"rank": np.nanmean(ranks, axis=0), **costs}
     rows = [[name, *("-" if np.isnan(value) else f"{value:.1f}" for value in row)] for name, row in shown.items()]
     if into is not None:
-        lines = [["", *methods], ["---", *["---:"] * len(methods)], *rows]
+        qualities = rows[: -len(costs)]  # costs are means over what each method has finished
+        lines = [["", *methods], ["---", *["---:"] * len(methods)], *qualities]
         text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
         marks = re.compile(r"(?<=<!-- rivals -->\n).*?(?=<!-- /rivals -->)", re.DOTALL)
         into.write_text(marks.sub(lambda _: text, into.read_text()))
