@@ -30,8 +30,12 @@ Claim = dict[str, Any]
 """What is claimed, the figure measured, the figure wanted, and whether it is met."""
 
 
-def time_rivals(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median seconds of each rival; they take turns, so that a noisy machine is noisy to all of them."""
+def time_rivals(
+    rivals: Mapping[str, Callable[[], Any]],
+    repeats: int,
+    summary: Callable[[list[float]], float] = statistics.median,
+) -> dict[str, float]:
+    """Median (or other) seconds of each rival; they take turns, so that a noisy machine is noisy to all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in rivals}
     for rival in rivals.values():
         rival()  # warm up
@@ -40,7 +44,7 @@ def time_rivals(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[s
             started = time.perf_counter()
             rival()
             seconds[name].append(time.perf_counter() - started)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+    return {name: summary(taken) for name, taken in seconds.items()}
 
 
 def machine() -> dict[str, Any]:
