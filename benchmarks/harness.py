@@ -34,6 +34,7 @@ def time_rivals(
     rivals: Mapping[str, Callable[[], Any]],
     repeats: int,
     summary: Callable[[list[float]], float] = statistics.median,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Median (or other) seconds of each rival; they take turns, so that a noisy machine is noisy to all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in rivals}
@@ -41,9 +42,9 @@ def time_rivals(
         rival()  # warm up
     for _ in range(repeats):
         for name, rival in rivals.items():
-            started = time.perf_counter()
+            started = clock()
             rival()
-            seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(clock() - started)
     return {name: summary(taken) for name, taken in seconds.items()}
 
 
