@@ -30,17 +30,22 @@ Claim = dict[str, Any]
 """What is claimed, the figure measured, the figure wanted, and whether it is met."""
 
 
-def time_rivals(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median seconds of each rival; they take turns, so that a noisy machine is noisy to all of them."""
+def time_rivals(
+    rivals: Mapping[str, Callable[[], Any]],
+    repeats: int,
+    summary: Callable[[list[float]], float] = statistics.median,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """Median (or other) seconds of each rival; they take turns, so that a noisy machine is noisy to all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in rivals}
     for rival in rivals.values():
         rival()  # warm up
     for _ in range(repeats):
         for name, rival in rivals.items():
-            started = time.perf_counter()
+            started = clock()
             rival()
-            seconds[name].append(time.perf_counter() - started)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+            seconds[name].append(clock() - started)
+    return {name: summary(taken) for name, taken in seconds.items()}
 
 
 def machine() -> dict[str, Any]:

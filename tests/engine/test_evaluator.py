@@ -198,6 +198,23 @@ def test_every_distance_of_a_view_has_its_own_plane_and_copies_share_one(rng):
     torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_threads_and_the_other_rows_change_no_bit(rng, dtype):
+    X, Z = views(rng, 130, (40, 21)), views(rng, 70, (40, 21))
+    inputs, layers = network(rng, (40, 21), (9,), 8)
+    fused = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.FLOAT32, dtype)
+    matrix = torch.from_numpy(rng.random((70, 11))).to(dtype)
+    before, found = torch.get_num_threads(), []
+    try:
+        for n_threads in (1, 2, 5):
+            torch.set_num_threads(n_threads)
+            found.append(fused.projected(X, matrix))
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(each, found[0]) for each in found)
+    assert torch.equal(torch.cat([fused.projected(X[i], matrix) for i in range(130)]), found[0])
+
+
 def test_functions_of_the_user_run_by_the_reference(rng):
     Z = views(rng, 5, (3,))
     inputs = (ViewKernel("v0", Linear()),)
@@ -282,3 +299,17 @@ def test_a_precision_that_the_device_lacks_is_float32_with_one_warning(name, dev
 def test_a_precision_that_no_device_has_is_refused():
     with pytest.raises(ValueError, match="precision='float16'"):
         Precision.of("float16", torch.device("cpu"))
+
+
+def test_values_are_the_same_to_the_last_bit_every_time():
+    """Whichever thread takes which rows, and whatever its memory held before: columns fill no whole tile here."""
+    rng = np.random.default_rng(0)
+    X = gl.Views({"a": rng.random((200, 9), dtype=np.float32), "b": rng.random((200, 5), dtype=np.float32)})
+    kernel = gl.DeepKernelNetwork(("linear", "gaussian"), (6,), learning=None, random_state=0).fit(X).kernel_
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        first = kernel(X, X[:20])
+        assert all(np.array_equal(kernel(X, X[:20]), first) for _ in range(200))
+    finally:
+        torch.set_num_threads(n_threads)

@@ -113,7 +113,7 @@ def _refuse_mixed(y: Any) -> None:
 
 def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, reset: bool) -> Views:
     if is_multiview(X):
-        return X if isinstance(X, Views) else Views(X)
+        return Views(X)
     if isinstance(X, Tensor):
         return _cut(estimator, X, columns)
     structured = getattr(getattr(X, "dtype", None), "names", None) is not None
