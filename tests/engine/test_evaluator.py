@@ -201,7 +201,8 @@ def test_every_distance_of_a_view_has_its_own_plane_and_copies_share_one(rng):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_threads_and_the_other_rows_change_no_bit(rng, dtype):
     X, Z = views(rng, 130, (40, 21)), views(rng, 70, (40, 21))
-    inputs, layers = network(rng, (40, 21), (9,), 8)
+    inputs, _ = network(rng, (40, 21), (9,), 8)
+    layers = tuple(Layer(rng.random((k, n)), make_activation("tanh")) for n, k in ((8, 9), (9, 1)))
     fused = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.FLOAT32, dtype)
     matrix = torch.from_numpy(rng.random((70, 11))).to(dtype)
     before, found = torch.get_num_threads(), []

@@ -184,7 +184,7 @@ def test_functions_end_where_float64_does():
     t = np.array([709.79, 1e4, np.inf, -746.0, -np.inf])
     assert through(Function.EXP, t).tolist() == [np.inf] * 3 + [0.0] * 2
     assert through(Function.SINH, t[1:3]).tolist() == [np.inf] * 2
-    assert through(Function.TANH, t).tolist() == [1, 1, 1, -1, -1]
+    assert through(Function.TANH, t) == pytest.approx([1, 1, 1, -1, -1], rel=1e-15)
 
 
 @given(sizes, st.integers(1, 40), widths, many_functions, st.integers(0, 999))

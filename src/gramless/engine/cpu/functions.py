@@ -7,7 +7,6 @@ only, and a relative error below 1e-6; in float64 with longer ones, and one belo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,20 +147,13 @@ def log_plus_one(code: VectorCode, x: Any) -> Any:
     return code.multiply_add(n, code.constant(math.log(2.0)), logarithm)
 
 
-def tanh(code: VectorCode, xs: Sequence[Any]) -> list[Any]:
-    """tanh of four vectors, with one division: 1 / (a b) gives both 1 / a and 1 / b."""
-    builder = code.builder
-    fractions = [_tanh_fraction(code, x) for x in xs]
-    a, b, c, d = (denominator for _, denominator in fractions)
-    ab, cd = builder.fmul(a, b), builder.fmul(c, d)
-    all_ = builder.fdiv(code.constant(1.0), builder.fmul(ab, cd))
-    of_ab, of_cd = builder.fmul(all_, cd), builder.fmul(all_, ab)
-    inverses = [builder.fmul(p, q) for p, q in ((of_ab, b), (of_ab, a), (of_cd, d), (of_cd, c))]
-    return [builder.fmul(numerator, q) for (numerator, _), q in zip(fractions, inverses, strict=True)]
+def tanh(code: VectorCode, x: Any) -> Any:
+    """Every number for itself: a division that several share would round each by what the others are."""
+    return code.quotient(*_tanh_fraction(code, x))
 
 
 def _tanh_fraction(code: VectorCode, x: Any) -> tuple[Any, Any]:
-    """Two numbers whose ratio is tanh x; no product of four denominators overflows."""
+    """Two numbers whose ratio is tanh x."""
     builder = code.builder
     if code.element is F32:
         x = code.clip(x, -_TANH_END, _TANH_END)

@@ -132,10 +132,8 @@ def arc_cosine_2(code: VectorCode, values: int, count: int, zero: float) -> None
 
 @vector_function
 def tanh(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with cgutils.for_range(code.builder, code.builder.udiv(count, integer(AT_ONCE * code.lanes))) as loop:
-        at = _group(code, loop.index)
-        for place, value in zip(at, functions.tanh(code, [code.load(values, place) for place in at]), strict=True):
-            code.store(value, values, place)
+    with code.vectors(count) as at:
+        code.store(functions.tanh(code, code.load(values, at)), values, at)
 
 
 @vector_function
