@@ -52,6 +52,7 @@ def full_grids(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Grids:
         ("semi-supervised", 2),
         ("semi-supervised", 3),
         ("supervised", 3),
+        ("smooth", 3),
         ("leave-one-out", 2),
     )
     return Grids(
@@ -65,8 +66,9 @@ def full_grids(features: FeatureSet, seeds: int, *, algorithm1: bool) -> Grids:
 def quick_grids(features: FeatureSet) -> Grids:
     """In minutes: one seed, one S and S', networks learned on 1,000 pictures, the quickest of the other methods."""
     chosen = tuple(method for method in methods.methods_for(VIEWS[features]) if method in QUICK_METHODS)
+    networks: tuple[tuple[Learning, int], ...] = (("supervised", 3), ("smooth", 3), ("leave-one-out", 2))
     return Grids(
-        discrimination.Grid((("supervised", 3), ("leave-one-out", 2)), (500,), (3000,), (), (500,), 1, QUICK_SAMPLES),
+        discrimination.Grid(networks, (500,), (3000,), (), (500,), 1, QUICK_SAMPLES),
         relative_errors.Grid("corel5k", (500,), (3000,), (2000, 3000, 4000, 4999), (), (), 1, QUICK_SAMPLES),
         timing.Grid((500, 1000, 2000), (500,), (500,), QUICK_SAMPLES),
         comparison.Grid(chosen, (500,), 1),

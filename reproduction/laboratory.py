@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -35,9 +35,11 @@ from reproduction.collection import Collection
 
 VERSION = 3  # of how networks and maps are made; raised where the same settings give others
 KERNELS = ("linear", "poly2", "gaussian", "intersection")  # the paper's four
+POWER = 0.25  # that the values of a smooth kernel are raised to; chosen by F1 on a fifth of the training pictures
+N_SPREAD = 500  # training pictures that the spread of a kernel's values is taken of
 NUMBER = "number"  # the view of pictures whose kernel values are looked up
 
-Learning = Literal["supervised", "semi-supervised", "leave-one-out", "average"]
+Learning = Literal["supervised", "smooth", "semi-supervised", "leave-one-out", "average"]
 Tuning = Literal["landmarks", "keywords", "algorithm1"]
 """Landmarks moved without keywords; the same, and then finished with those of the training pictures; the paper's."""
 
@@ -46,7 +48,8 @@ Tuning = Literal["landmarks", "keywords", "algorithm1"]
 class NetworkSpec:
     """A deep kernel network: how it is learned, its layers, and on how many pictures; "average" learns nothing.
 
-    The paper's kernels, or by leave-one-out those that this package takes by default.
+    The paper's kernels, or by leave-one-out those that this package takes by default. "smooth" is the supervised one
+    whose values are closer to each other, for the tables of relative errors.
     """
 
     learning: Learning
@@ -146,6 +149,10 @@ class Laboratory:
 
     def learn(self, spec: NetworkSpec, checkpoint: Path) -> DeepKernel:
         pictures = self.collection
+        if spec.learning == "smooth":
+            return smoothed(
+                self.kernel(replace(spec, learning="supervised")), pictures.views[pictures.train[:N_SPREAD]]
+            )
         if spec.learning == "average":
             average = DeepKernelNetwork(
                 KERNELS, (), output_activation="identity", weights="uniform", learning=None, random_state=spec.seed
@@ -208,6 +215,22 @@ class Laboratory:
     def _name(self, spec: dict[str, Any]) -> str:
         told = json.dumps([self.fingerprint, spec], sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()[:20]
+
+
+def smoothed(kernel: DeepKernel, views: Views) -> DeepKernel:
+    """kappa^POWER: exp(POWER u) where kappa = exp(u), p.s.d. as it is for every multiple of a p.s.d. u.
+
+    Times a constant, of which relative errors know nothing, so that kappa(x, x) - kappa(x, x') is on average over these
+    samples what it was: SVMs of the same C then see as much of it.
+    """
+    *hidden, last = kernel.layers
+    raised = replace(kernel, layers=(*hidden, Layer(POWER * last.weights, last.activation)), scale=1.0)
+
+    def spread(of: DeepKernel) -> float:
+        values = of.tensor(views, views).double()
+        return (values.diagonal().mean() - values.mean()).item()
+
+    return replace(raised, scale=spread(kernel) / spread(raised))
 
 
 def looked_up(gram: Tensor) -> DeepKernel:

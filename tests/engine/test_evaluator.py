@@ -300,17 +300,3 @@ def test_a_precision_that_the_device_lacks_is_float32_with_one_warning(name, dev
 def test_a_precision_that_no_device_has_is_refused():
     with pytest.raises(ValueError, match="precision='float16'"):
         Precision.of("float16", torch.device("cpu"))
-
-
-def test_values_are_the_same_to_the_last_bit_every_time():
-    """Whichever thread takes which rows, and whatever its memory held before: columns fill no whole tile here."""
-    rng = np.random.default_rng(0)
-    X = gl.Views({"a": rng.random((200, 9), dtype=np.float32), "b": rng.random((200, 5), dtype=np.float32)})
-    kernel = gl.DeepKernelNetwork(("linear", "gaussian"), (6,), learning=None, random_state=0).fit(X).kernel_
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        first = kernel(X, X[:20])
-        assert all(np.array_equal(kernel(X, X[:20]), first) for _ in range(200))
-    finally:
-        torch.set_num_threads(n_threads)

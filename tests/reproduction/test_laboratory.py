@@ -83,6 +83,14 @@ def test_the_average_kernel_is_the_average_of_the_papers_four(shared):
     np.testing.assert_allclose(shared.gram(NetworkSpec("average", 2, 60, 0)).numpy(), expected, rtol=1e-5)
 
 
+def test_a_smooth_kernel_is_a_power_with_the_same_spread(shared):
+    gram, smooth = (shared.gram(NetworkSpec(learning, 3, 50, 1)).double() for learning in ("supervised", "smooth"))
+    ratio = smooth / gram**laboratory_module.POWER
+    torch.testing.assert_close(ratio, ratio.mean().expand_as(ratio), rtol=1e-4, atol=0.0)
+    spread, smooth_spread = ((g.diagonal().mean() - g.mean()).item() for g in (gram[:60, :60], smooth[:60, :60]))
+    assert smooth_spread == pytest.approx(spread, rel=1e-4)
+
+
 def test_networks_of_other_pictures_or_seeds_are_not_taken_for_these(tmp_path):
     spec = NetworkSpec("average", 2, 60, 0)
     pictures, others = small_collection(), small_collection(seed=1)

@@ -199,15 +199,6 @@ def _elementary_tile(
                 n_columns,
                 rows[2, kernel, first_row + row],
             )
-        _clear(values[kernel], n_rows * n_columns)
-
-
-@njit
-def _clear(row: Any, start: Any) -> Any:
-    """Zeros where a tile has no pair. Some functions divide by several numbers at once, which round each other: what
-    was there before would have a say in the last bit."""
-    for place in range(start, TILE):
-        row[place] = 0
 
 
 @njit
@@ -366,4 +357,3 @@ def load_tile(values: Any, first: Any, count: Any, tile: Any) -> Any:
     for row in range(len(values)):
         start = np.intp(values.ctypes.data) + size * (row * values.shape[1] + first)
         tiles.scale_to(start, np.intp(tile.ctypes.data) + size * row * tile.shape[1], count, one)
-        _clear(tile[row], count)
