@@ -251,7 +251,7 @@ def test_an_output_where_nothing_may_be_written_is_refused_before_computing(mode
         raise AssertionError("nothing may be computed")
 
     monkeypatch.setattr("gramless.cli.annotate_fit.read_pictures", refuse)
-    monkeypatch.setattr("gramless.cli.annotate_predict.load_annotator", refuse)
+    monkeypatch.setattr("gramless.pictures.annotation.load_annotator", refuse)
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
     for output in (closed / "out", tmp_path / "nowhere" / "out", tmp_path, Path("/dev/null")):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from gramless.errors import DataError
-from gramless.estimators.new_heads import fit_heads, with_new_heads
+from gramless.estimators.new_heads import fit_heads, with_new_heads, with_new_penalty
 from gramless.heads import stratified_folds
 from gramless.metrics import mean_average_precision
 from gramless.pictures.annotation import Album, Annotator
@@ -57,6 +57,11 @@ class _Lesson(NamedTuple):
     signs: np.ndarray  # +1, -1, 0 where nobody knows
     kept: np.ndarray  # rows of the album
 
+    @property
+    def new(self) -> np.ndarray:
+        """(n,): the taught ones."""
+        return np.arange(len(self.vectors)) >= len(self.kept)
+
 
 def training_rows(album: Album, names: Sequence[str], vectors: np.ndarray) -> dict[int, int]:
     """By position, the row of the album of pictures that the model was taught on: same name and same vector."""
@@ -86,7 +91,7 @@ def learn_again(base: Annotator, taught: Taught) -> Annotator:
         lesson.vectors,
         (*(base.album.thumbnail(row) for row in lesson.kept), *taught.thumbnails),
     )
-    classifier = with_new_heads(base.classifier, lesson.vectors, lesson.signs)
+    classifier = with_new_heads(base.classifier, lesson.vectors, lesson.signs, lesson.new)
     return replace(base, classifier=classifier, keywords=lesson.keywords, album=album)
 
 
@@ -106,13 +111,14 @@ def learning_curve(base: Annotator, taught: Taught, n_points: int = 5) -> tuple[
     folds = np.full(len(taught), -1)
     folds[judged] = stratified_folds(signs[judged], CURVE_FOLDS, torch.Generator().manual_seed(0))
     numbers = np.unique(np.linspace(0, len(taught), n_points).round().astype(int))
+    taught_anew = with_new_penalty(base.classifier, lesson.vectors, lesson.signs, lesson.new)
     points = []
     for number in numbers.tolist():
         margins = np.zeros(signs.shape)
         for fold in range(CURVE_FOLDS):
             learned = np.flatnonzero((folds != fold) & (np.arange(len(taught)) < number))
             rows = np.concatenate([np.arange(start), start + learned])
-            head = fit_heads(base.classifier, lesson.vectors[rows], lesson.signs[rows])
+            head = fit_heads(taught_anew if number else base.classifier, lesson.vectors[rows], lesson.signs[rows])
             margins[folds == fold] = head.margins(lesson.vectors[start:][folds == fold])
         points.append(CurvePoint(number, mean_average_precision(margins[judged], signs[judged] > 0)))
     return tuple(points)
