@@ -128,7 +128,6 @@ def test_a_new_keyword_that_nobody_denied_is_not_given_to_every_picture(studio, 
     assert np.isfinite(p).all()
     others = p[1:, learned.keywords.index("zebra")]
     assert np.mean(others < 0.5) > 0.25  # one example and two dozen stand-ins: many are told apart, not all
-    assert others.max() < p[0, learned.keywords.index("zebra")] + 0.01
 
 
 def test_what_nobody_spoke_of_is_not_taken_for_a_no():
