@@ -57,19 +57,19 @@ def cells(laboratory: Laboratory, features: str, grid: Grid) -> list[Cell]:
         for learning, n_layers in grid.networks:
             network = NetworkSpec(learning, n_layers, grid.max_samples, seed)
             found.append(kernel_cell(laboratory, features, network))
-            if (learning, n_layers) == ("supervised", 3):
-                for n_landmarks in grid.n_landmarks:
-                    found.append(map_cell(laboratory, features, MapSpec(network, n_landmarks, seed)))
-                    found += [
-                        map_cell(laboratory, features, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
-                        for n_tuning in grid.n_tuning
-                    ]
             if learning == "leave-one-out":
                 found += [
                     map_cell(laboratory, features, MapSpec(network, n_landmarks, seed, "keywords", max(grid.n_tuning)))
                     for n_landmarks in grid.finished_landmarks
                 ]
-    first = NetworkSpec("supervised", 3, grid.max_samples, 0)
+        smooth = NetworkSpec("smooth", 3, grid.max_samples, seed)
+        for n_landmarks in grid.n_landmarks:
+            found.append(map_cell(laboratory, features, MapSpec(smooth, n_landmarks, seed)))
+            found += [
+                map_cell(laboratory, features, MapSpec(smooth, n_landmarks, seed, "landmarks", n_tuning))
+                for n_tuning in grid.n_tuning
+            ]
+    first = NetworkSpec("smooth", 3, grid.max_samples, 0)
     return found + [
         map_cell(laboratory, features, MapSpec(first, n_landmarks, 0, "algorithm1", n_tuning))
         for n_landmarks in grid.algorithm1_landmarks
@@ -137,7 +137,7 @@ def table(computed: Computed, features: str, grid: Grid, *, with_paper: bool) ->
         f"Test pictures, five keywords each: mean recall R, precision P and F1 over keywords in percent, N+ keywords "
         f"that were found at all. {over_seeds(grid.seeds)}{of_algorithm1}. The paper's heads are ensembles of "
         "SVMs on as many negatives as positives, five best scores; ours are calibrated SVMs, the five keywords with "
-        "the largest gains. DMNs are those of the supervised 3-layer DKN, fine-tuned by moving their landmarks, "
+        "the largest gains. DMNs are those of the smooth 3-layer DKN, fine-tuned by moving their landmarks, "
         "without keywords, if the row does not say Algorithm 1; those by leave-one-out are what this package makes by "
         "default, of its own kernels, with a last few steps on the keywords of the training pictures. "
         "Semi-supervised DKNs and fine-tuned DMNs see the test pictures without their keywords, as the paper's do: S' "

@@ -193,6 +193,7 @@ def test_the_full_plans_have_the_papers_cells():
     assert set(grids.discrimination.n_tuning) == {2000, 3000, 4000, 4999}
     assert {(learning, layers) for learning, layers in grids.discrimination.networks} == {
         *((learning, layers) for learning in ("supervised", "semi-supervised") for layers in (2, 3)),
+        ("smooth", 3),
         ("leave-one-out", 2),
     }
     assert [n for _, n in grids.errors.maps(700)][1::2] == [700, 1000, 2000, 3000, 4000, 4999]
