@@ -83,8 +83,9 @@ def test_a_learned_mixture_has_a_lower_error_than_equal_shares(rng):
     assert leave_one_out(np.asarray(learned(X), dtype=float), y) < 0.8 * before
 
 
-def test_the_mean_is_without_networks_that_left_out_samples_say_are_far_behind(rng, caplog):
-    X, y = rings(rng)
+@pytest.mark.parametrize("n", [80, 1_100], ids=["few samples", "more than a tile"])
+def test_the_mean_is_without_networks_that_left_out_samples_say_are_far_behind(rng, caplog, n):
+    X, y = rings(rng, n)
     kernel, elementary = distances_of(X)
     signs = 2.0 * y[:, None] - 1.0
     told, blind = np.full((1, len(kernel.inputs)), 1e-6), np.full((1, len(kernel.inputs)), 1e-6)

@@ -44,6 +44,7 @@ from gramless.support.config import current_budget
 from gramless.views import Views
 
 MATRICES = 5  # n x n in float64 at once: the kernel, its inverse, the gradient, and what they are made from
+JUDGED = 1_024  # samples that networks are compared on
 FAR_BEHIND = 2.5  # standard errors of paired differences between left-out samples
 
 log = logging.getLogger("gramless")
@@ -117,14 +118,17 @@ def without_those_behind(
 ) -> dict[str, Sequence[Layer]]:
     """Those that are not behind the best by more than noise, by what ridge regression says of left-out samples.
 
-    All, where there are more samples than a tile has: noise is small then, and a mean with what is a little behind is
-    still better. One eigendecomposition of n x n for each.
+    The samples are in random order, and the first of them are asked: as many on every machine. One eigendecomposition
+    of n x n for each network.
     """
-    if elementary.first_tile().n_samples < elementary.n_samples or not (np.ptp(signs, axis=0) > 0).any():
+    first = elementary.first_tile()
+    n = min(first.n_samples, JUDGED)
+    signs = signs[:n]
+    if not (np.ptp(signs, axis=0) > 0).any():
         return dict(networks)
     judged: dict[str, Judgement] = {}
     for name, layers in networks.items():
-        gram = gram_matrix(layers, elementary).double()
+        gram = gram_matrix(layers, first)[:n, :n].double()
         on_kernel = OnKernel.of((gram / spread(gram)).cpu().numpy(), signs, [(1.0, 1.0)] * signs.shape[1], None)
         contest = on_kernel.contest(multilabel, 0)
         judged[name] = contest.judge(choose(contest, ("ridge",), None).scores)

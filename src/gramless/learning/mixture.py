@@ -8,8 +8,8 @@ view the units have narrow to wide exponents instead. All weights descend on the
 Weights follow chance, and how far to trust them is not known. Other networks of the same inputs err elsewhere: equal
 shares of all kernels under a learned gain, and a learned product over all views that is then learned further as a sum
 of itself, narrower and wider, whose tails are heavier than an exponential's. The mean of all three is seldom behind the
-best of them. Of more samples than a tile has, the sum is learned first on one tile and from there on all, and the mean
-is that of the sum and of equal shares.
+best of them, but for those that are far behind (`network_learning.without_those_behind`). Of more samples than a tile
+has, the sum is learned first on one tile and from there on all, and the mean is that of the sum and of equal shares.
 """
 
 from __future__ import annotations
