@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.kernels import Gaussian
+from gramless.kernels import Gaussian, Intersection, Linear
 from gramless.maps.tuning import landmark_descent, move_landmarks
 from tests.maps.tuning.kernels import compiled, error, generator, heavy_tail, one_unit, three_layers
 
@@ -25,6 +25,15 @@ def test_lowers_the_error_of_samples_it_has_not_seen():
     deflated = result.curve[1][1]  # before a step is made
     assert result.error_after < 0.7 * deflated < 0.7 * result.error_before
     assert error(result.map, views[180:]) < 0.7 * error(plain, views[180:])
+
+
+def test_a_nearly_flat_kernel_gains_as_well():
+    """Landmarks of such a kernel part, and a fixed share of the smallest eigenvalue grows to too much of it."""
+    views = gl.Views(np.random.default_rng(0).random((400, 30)))
+    kernel = one_unit([Intersection(), Linear()], [0.02, 0.01], "exp", views)
+    result = move_landmarks(compiled(kernel, views, 40), views[:300], generator(), n_steps=100)
+    deflated = result.curve[1][1]
+    assert result.error_after < 0.8 * deflated
 
 
 def test_the_same_seed_gives_the_same_bits():

@@ -87,7 +87,7 @@ class TestMovableLandmarks:
         kernel, views = two_views(rng, 40)
         moving = MovingMap.of(compiled(kernel, views, 10), CPU, with_weights=True)
         state, before = moving.state(), moving.placed()
-        for parameters in (*moving.landmarks.parameters, *moving.log_weights):
+        for parameters in (*moving.landmarks.parameters, *moving.log_weights, moving.log_odds):
             parameters.data += 1.0
         moving.settle_deflation_()
         moving.restore_(state)
@@ -113,6 +113,20 @@ class TestFactor:
         factor = moving.placed().factor.detach()
         expected = gram - moving.deflation * torch.eye(20)
         torch.testing.assert_close(factor @ factor.T, expected, rtol=1e-4, atol=1e-4)
+
+    def test_the_slope_of_the_deflated_share_is_that_of_differences(self):
+        kernel, views = heavy_tail(n=40)
+        moving = moving_map(kernel, views, 20)
+        rows = moving.blocks_of(views[20:])
+
+        def size(log_odds):
+            moving.log_odds.data.fill_(log_odds)
+            return moving.features(rows, moving.placed()).square().sum()
+
+        size(0.3).backward()
+        with torch.no_grad():
+            difference = (size(0.3 + 1e-4) - size(0.3 - 1e-4)) / 2e-4
+        torch.testing.assert_close(moving.log_odds.grad, difference, rtol=1e-5, atol=0.0)
 
     def test_duplicates_and_nearly_equal_landmarks(self, rng):
         points = rng.random((12, 3))

@@ -24,7 +24,7 @@ from gramless.views import Views
 
 STEPS = 200
 BATCH = 256
-STEP_SIZE = 0.1  # of the spread of a column, at the beginning
+STEP_SIZE = 0.1  # of the spread of a column, and in the log-odds of the deflated share; at the beginning
 CHECK_EVERY = 50
 SETTLE_EVERY = 10
 PAIR_BYTES = 32  # per pair of a batch: the kernel's value, in both types, the map's, and their difference
@@ -51,7 +51,7 @@ def move_landmarks(
     best, chosen = BestSoFar(before), None
     if best.offer(error(), 0):
         chosen = moving.state()
-    optimizer = torch.optim.Adam(moving.landmarks.parameters)
+    optimizer = torch.optim.Adam([*moving.landmarks.parameters, moving.log_odds])
     with ProgressBar("moving landmarks", n_steps) as progress:
         try:
             for step in range(n_steps):

@@ -1,9 +1,11 @@
 """A map whose landmarks, and weights if asked, are parameters.
 
-    phi(x) = L^-1 kappa(Z, x),   L L' = kappa(Z, Z) - d I.
+    phi(x) = L^-1 kappa(Z, x),   L L' = kappa(Z, Z) - d I,   d = s lambda_min.
 
-d is a part of the smallest eigenvalue, found anew as the landmarks move: each landmark has a share of the kernel to
-itself, which no other sample ever shows, and inverted along with the rest it makes the map too small on other samples.
+Each landmark has a part of the kernel to itself, which no other sample ever shows, and inverted along with the rest it
+makes the map too small on other samples. d takes it out: a share s of the smallest eigenvalue, which is found anew as
+the landmarks move. s is a parameter like them, by its log-odds. How much is best depends on the kernel, 0.8 of one that
+falls fast and half of one that is nearly flat; with too much of it, landmarks that part make a flat map worse.
 
 Rows of every view move within the domain of its kernels. A view with a kernel of roots is moved by its roots: z^p has
 an infinite slope at z = 0 for p < 1, and u = z^p none, nor has any power of z from p up. Where a kernel is defined on
@@ -30,7 +32,7 @@ from gramless.support.budget import require
 from gramless.support.config import current_budget
 from gramless.views import Views
 
-DEFLATED_SHARE = 0.9  # of the smallest eigenvalue
+FIRST_SHARE = 0.9  # of the smallest eigenvalue
 SMALLEST_JITTER = 1e-6  # of the mean diagonal
 ROOM_SHARE = 4  # of the memory budget, for what gradients keep
 
@@ -50,7 +52,8 @@ class MovingMap:
     kernel: DeepKernel
     landmarks: MovableLandmarks
     log_weights: list[Tensor]
-    deflation: float
+    log_odds: Tensor  # of s
+    smallest: float  # eigenvalue, as it was found last; below zero, what must be added
     room: int
 
     @classmethod
@@ -69,11 +72,17 @@ class MovingMap:
             kernel,
             MovableLandmarks.of(kernel.network, deep_map.landmarks, device),
             [weight.requires_grad_(with_weights) for weight in logarithms],
+            torch.tensor(FIRST_SHARE, dtype=torch.float64, device=device).logit().requires_grad_(),
             0.0,
             budget // ROOM_SHARE,
         )
         made.settle_deflation_()
         return made
+
+    @property
+    def deflation(self) -> Tensor:
+        """d; no share of what must be added."""
+        return self.smallest * (self.log_odds.sigmoid() if self.smallest > 0 else torch.ones_like(self.log_odds))
 
     @torch.no_grad()
     def settle_deflation_(self) -> None:
@@ -81,7 +90,7 @@ class MovingMap:
         gram = self._gram(self.landmarks.blocks())
         if gram.isfinite().all():
             smallest, jitter = torch.linalg.eigvalsh(gram).min().item(), _jitter(gram)
-            self.deflation = DEFLATED_SHARE * smallest if smallest > jitter else -jitter
+            self.smallest = smallest if smallest > jitter else -jitter
 
     def placed(self) -> Placed:
         """The landmarks as they are now. Where they have moved so that d is too much, d is halved."""
@@ -98,7 +107,7 @@ class MovingMap:
             factor, failed = torch.linalg.cholesky_ex(gram - self.deflation * identity)
             if not failed.item():
                 return factor
-            self.deflation = self.deflation / 2 if self.deflation > jitter else min(-jitter, 2 * self.deflation)
+            self.smallest = self.smallest / 2 if self.smallest > jitter else min(-jitter, 2 * self.smallest)
 
     def features(self, rows: dict[str, SampleBlock], placed: Placed) -> Tensor:
         """phi(x) in float64: (n, N)."""
@@ -133,13 +142,17 @@ class MovingMap:
             return X
         return X.replaced(self.rows_of(X))
 
+    @property
+    def _tensors(self) -> tuple[Tensor, ...]:
+        return (*self.landmarks.parameters, *self.log_weights, self.log_odds)
+
     def state(self) -> tuple[list[Tensor], float]:
-        """A copy of all parameters, and d."""
-        return [tensor.detach().clone() for tensor in (*self.landmarks.parameters, *self.log_weights)], self.deflation
+        """A copy of all parameters, and the smallest eigenvalue."""
+        return [tensor.detach().clone() for tensor in self._tensors], self.smallest
 
     def restore_(self, state: tuple[list[Tensor], float]) -> None:
-        tensors, self.deflation = state
-        for mine, kept in zip((*self.landmarks.parameters, *self.log_weights), tensors, strict=True):
+        tensors, self.smallest = state
+        for mine, kept in zip(self._tensors, tensors, strict=True):
             mine.data.copy_(kept)
 
     def step_(self, optimizer: torch.optim.Optimizer) -> None:
@@ -159,7 +172,7 @@ class MovingMap:
             layers = zip(kernel.layers, self.log_weights, strict=True)
             kernel = replace(kernel, layers=tuple(Layer(w.detach().exp(), layer.activation) for layer, w in layers))
         gram = kernel.tensor(landmarks, landmarks, like.dtype).double()
-        gram.diagonal().sub_(self.deflation)
+        gram.diagonal().sub_(self.deflation.item())
         n_components = like.n_components if like.projection.n_truncated else None
         return replace(like, kernel=kernel, landmarks=landmarks, projection=project(gram, n_components, like.dtype))
 

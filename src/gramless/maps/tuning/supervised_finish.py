@@ -97,7 +97,7 @@ class Descent:
             [
                 {"params": self.moving.landmarks.parameters, "lr": STEP_SIZE},
                 {"params": self.moving.log_weights, "lr": WEIGHT_STEP},
-                {"params": [self._log_ridge], "lr": RIDGE_STEP},
+                {"params": [self._log_ridge, self.moving.log_odds], "lr": RIDGE_STEP},
             ]
         )
 
