@@ -12,7 +12,6 @@ import sys
 from harness import HERE, RESULTS, print_claims
 
 QUICK = {
-    "collapse": ["--samples=600"],
     "intersection": ["--quick"],
     "transform": ["--quick"],
     "growth": ["--quick"],
