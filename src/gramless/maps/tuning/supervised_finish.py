@@ -26,6 +26,7 @@ from gramless.engine import choose_device
 from gramless.learning import leave_one_out_residuals
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.moving_map import MovingMap
+from gramless.metrics import mean_average_precision
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -42,6 +43,15 @@ RIDGES = (1e-3, 1e-2, 1e-1, 1.0)  # of the kernel's mean diagonal, for its own p
 
 Score = Callable[[Tensor, Tensor], float]
 """How good scores (n, n_labels) rank labels (n, n_labels) of +1 and -1; higher is better."""
+
+
+def ranking(scores: Tensor, signs: Tensor) -> float:
+    """The mean of both mean average precisions, over samples and over labels; 0 where no label is positive."""
+    margins, truth = scores.double().cpu().numpy(), (signs > 0).numpy()
+    if not truth.any():
+        return 0.0
+    by_label = mean_average_precision(margins, truth, over="concepts")
+    return by_label if truth.shape[1] == 1 else (mean_average_precision(margins, truth, over="samples") + by_label) / 2
 
 
 @dataclass(frozen=True, eq=False)
