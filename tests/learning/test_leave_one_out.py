@@ -112,7 +112,7 @@ def test_the_gradient_of_learning_is_the_slope_of_the_naive_error(rng, monkeypat
         gram = out[0].reshape(20, 20).numpy()
         return naive_error(gram / np.trace(gram) * 20, targets, np.exp(parameters[-1]))
 
-    value, gradient = ridge_trainer._evaluate(kernel.layers, elementary, torch.from_numpy(targets), start[-1])
+    value, gradient = ridge_trainer.evaluate(kernel.layers, elementary, torch.from_numpy(targets), start[-1])
     assert value == pytest.approx(objective(start), rel=1e-4)
     slopes = np.empty_like(start)
     for i in range(len(start)):

@@ -113,7 +113,7 @@ def descend(
     def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = np.inf, np.zeros(len(logarithms) + 1)
         with suppress(DataError):  # exp of too long a step overflows
-            value, gradient = _evaluate(_with_weights(layers, weights(parameters)), elementary, targets, parameters[-1])
+            value, gradient = evaluate(_with_weights(layers, weights(parameters)), elementary, targets, parameters[-1])
         progress.advance()
         if tied:
             gradient = np.array([gradient[:-1].sum(), gradient[-1]])
@@ -167,7 +167,7 @@ def kernel_spreads(elementary: ElementaryValues) -> Tensor:
     return torch.where(found > rounding, found, 0.0).cpu()
 
 
-def _evaluate(
+def evaluate(
     layers: Sequence[Layer], elementary: ElementaryValues, targets: Tensor, log_ridge: float
 ) -> tuple[float, np.ndarray]:
     """J(K / s), s the mean diagonal, and its gradient by the logarithms.

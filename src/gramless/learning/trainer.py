@@ -67,7 +67,7 @@ def learn(
                         save_state(state, settings.checkpoint, run)
                 if last or _exhausted(state.curve, settings):
                     break
-                gradients = _gradients(current, elementary, gram, scale, optimum)
+                gradients = objective_gradients(current, elementary, gram, scale, optimum)
                 _adam(state, gradients, current, gains, settings.step_size, optimum.solution.alpha)
                 progress.advance()
         except KeyboardInterrupt:
@@ -77,7 +77,7 @@ def learn(
     return LearningResult(_layers(layers, state.best_logits, gains), tuple(state.curve))
 
 
-def _gradients(
+def objective_gradients(
     layers: Sequence[Layer], elementary: ElementaryValues, gram: Tensor, scale: Tensor, optimum: Optimum
 ) -> list[Tensor]:
     """dJ / dw, with J a function of K / s and s = spread(K).

@@ -96,18 +96,18 @@ class Descent:
     def __init__(self, deep_map: CollapsedMap, X: Views, signs: Tensor) -> None:
         device = choose_device(X)
         self.moving = MovingMap.of(deep_map, device, with_weights=True)
-        self._rows = self.moving.blocks_of(X)
+        self.rows = self.moving.blocks_of(X)
         centred = signs.double().to(device)
         centred = centred - centred.mean(0)
-        self._targets = (centred + kernel_predictions(deep_map, X, centred)) / 2
+        self.targets = (centred + kernel_predictions(deep_map, X, centred)) / 2
         with torch.no_grad():
-            size = self.moving.features(self._rows, self.moving.placed()).square().sum(1).mean()
-        self._log_ridge = (FIRST_RIDGE * size).log().requires_grad_()
+            size = self.moving.features(self.rows, self.moving.placed()).square().sum(1).mean()
+        self.log_ridge = (FIRST_RIDGE * size).log().requires_grad_()
         self._optimizer = torch.optim.Adam(
             [
                 {"params": self.moving.landmarks.parameters, "lr": STEP_SIZE},
                 {"params": self.moving.log_weights, "lr": WEIGHT_STEP},
-                {"params": [self._log_ridge], "lr": RIDGE_STEP},
+                {"params": [self.log_ridge], "lr": RIDGE_STEP},
             ]
         )
 
@@ -133,23 +133,23 @@ class Descent:
         """How well ridge regression on the map, as it is now, ranks the labels of other samples."""
         with torch.no_grad():
             placed = self.moving.placed()
-            _, solution = self._solution(self.moving.features(self._rows, placed))
+            _, solution = self._solution(self.moving.features(self.rows, placed))
             scores = self.moving.features(self.moving.blocks_of(X), placed) @ solution
             return score(scores, signs) if scores.isfinite().all() else -inf
 
     def step(self) -> None:
-        phi = self.moving.features(self._rows, self.moving.placed())
+        phi = self.moving.features(self.rows, self.moving.placed())
         inverse, solution = self._solution(phi)
         leverages = ((phi @ inverse) * phi).sum(1)
-        errors = (self._targets - phi @ solution) / (1 - leverages)[:, None]
+        errors = (self.targets - phi @ solution) / (1 - leverages)[:, None]
         self._optimizer.zero_grad()
         errors.square().mean().backward()
         self.moving.step_(self._optimizer)
 
     def _solution(self, phi: Tensor) -> tuple[Tensor, Tensor]:
         identity = torch.eye(phi.shape[1], dtype=phi.dtype, device=phi.device)
-        inverse = torch.linalg.inv(phi.T @ phi + self._log_ridge.exp() * identity)
-        return inverse, inverse @ (phi.T @ self._targets)
+        inverse = torch.linalg.inv(phi.T @ phi + self.log_ridge.exp() * identity)
+        return inverse, inverse @ (phi.T @ self.targets)
 
 
 def kernel_predictions(deep_map: CollapsedMap, X: Views, targets: Tensor) -> Tensor:
