@@ -16,8 +16,7 @@ from gramless.learning import (
 from gramless.learning.elementary import Tile
 from gramless.learning.network_gradient import cross_matrix, gram_matrix, weight_gradients
 from gramless.learning.objectives import spread
-from gramless.learning.simplex import logit_gradient, to_logits, to_weights
-from gramless.learning.trainer import objective_gradients
+from gramless.learning.trainer import logit_gradient, objective_gradients, to_logits, to_weights
 from gramless.network import Layer, make_activation
 from tests.networks import random_kernel, random_views
 from tests.oracles import learning as oracle
