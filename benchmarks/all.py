@@ -17,7 +17,6 @@ QUICK = {
     "growth": ["--quick"],
     "kernel_or_map": ["--quick"],
     "peers": ["--quick"],
-    "mkl": ["--quick"],
 }
 
 
