@@ -316,5 +316,5 @@ def test_started_layers_give_every_kernel_the_same_share_of_the_spread(rng):
 def test_settings():
     assert make_learning("leave-one-out") == LeaveOneOut()
     for parameters in ({"max_evaluations": 0}, {"max_samples": 1}):
-        with pytest.raises(ValueError, match="at least"):
+        with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter of LeaveOneOut"):
             LeaveOneOut(**parameters)
