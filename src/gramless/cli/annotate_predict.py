@@ -16,8 +16,8 @@ from gramless.cli.annotate_inputs import (
     Gallery,
     LeastProbability,
     ModelFile,
-    Precision,
     Top,
+    WantedPrecision,
     opened,
     require_one_choice,
 )
@@ -47,7 +47,7 @@ def predict(
     pictures: Annotated[list[Path], typer.Argument(help="Pictures, and folders of pictures.", show_default=False)],
     top: Top = None,
     threshold: LeastProbability = None,
-    precision: Precision = None,
+    precision: WantedPrecision = None,
     to: Annotated[
         OutputFormat, typer.Option(help="A table; a CSV or JSON file; or XMP sidecar files beside the pictures.")
     ] = OutputFormat.TABLE,

@@ -37,7 +37,7 @@ ROUNDINGS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class Descended:
     """Where a descent ended: the layers, the ridge, and the error of every evaluation."""
 
     layers: tuple[Layer, ...]
@@ -81,7 +81,7 @@ def learn_by_leave_one_out(
     likely = Likely(np.concatenate([_logarithms(layer) for layer in started(layers, elementary)]), spread_of_shares)
     first = elementary.first_tile()
     stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
-    found = Descent(tuple(started(layers, elementary)), FIRST_RIDGE, ())
+    found = Descended(tuple(started(layers, elementary)), FIRST_RIDGE, ())
     with ProgressBar("learning the deep kernel", settings.max_evaluations * len(stages)) as progress:
         for samples in stages:
             n_steps, ridge = settings.max_evaluations, found.ridge
@@ -99,7 +99,7 @@ def descend(
     *,
     tied: bool = False,
     likely: Likely | None = None,
-) -> Descent:
+) -> Descended:
     """From the weights of these layers down the logarithm of the error, all of them free or `tied` to one gain.
 
     likely : what weights are expected to be, which counts the less the more samples there are
@@ -140,7 +140,7 @@ def descend(
             "the network gives no finite kernel with its first weights, so nothing can be learned from it: give "
             "smaller gains, or an output activation that grows less than exp."
         )
-    return Descent(_with_weights(layers, weights(end)), float(np.exp(end[-1])), tuple(curve))
+    return Descended(_with_weights(layers, weights(end)), float(np.exp(end[-1])), tuple(curve))
 
 
 def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[Layer]:
