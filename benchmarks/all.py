@@ -12,13 +12,11 @@ import sys
 from harness import HERE, RESULTS, print_claims
 
 QUICK = {
-    "collapse": ["--samples=600"],
     "intersection": ["--quick"],
     "transform": ["--quick"],
     "growth": ["--quick"],
     "kernel_or_map": ["--quick"],
     "peers": ["--quick"],
-    "mkl": ["--quick"],
 }
 
 

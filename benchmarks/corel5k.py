@@ -16,7 +16,7 @@ from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores, mean_average_precision, top_k
-from gramless.network import Layer, forward
+from gramless.network import Layer, output_values
 
 VIEWS = ("Rgb", "Hsv", "Lab", "Gist", "EfficientNet-Lite0")
 N_TRAIN = 4_500
@@ -73,7 +73,7 @@ class ElementaryBank:
             self.values[:, rows] = kernel.elementary(views[rows], views, torch.float32, device)
 
     def gram(self, layers: Sequence[Layer]) -> Tensor:
-        return forward(layers, self.values)
+        return output_values(layers, self.values)
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ import torch
 from big_data import KERNELS, classifier, make, opened
 from corel5k import N_TRAIN, load
 from harness import report
+from transform import WIDTHS
 
 import gramless as gl
 from gramless.engine import cuda
 from gramless.learning import Supervised
 
-WIDTHS = (256, 480, 576, 512, 512, 512, 512, 512, 128, 128)
 N_LANDMARKS = 500
 FITTED = 500_000
 PEAK = {"fused multiply-adds": 33e12, "instructions": 33e12, "bytes": 4.8e12}  # float32, per second, of one H200

@@ -25,6 +25,7 @@ from gramless.support.atomic import write_atomically
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "out" / "benchmarks"
 THREADS = 2
+sys.path.append(str(HERE.parent))  # for the reproduction, which is no part of what is installed
 
 Claim = dict[str, Any]
 """What is claimed, the figure measured, the figure wanted, and whether it is met."""

@@ -30,10 +30,10 @@ from gramless.kernels import (
     Precomputed,
 )
 from gramless.maps import layered_map
-from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
+from gramless.maps.explicit import Fourier, Unary
 
 KERNELS = (Linear, Polynomial, Gaussian, Laplacian, Intersection, ChiSquare, ArcCosine, Custom, Precomputed)
-SETTINGS = (gl.Supervised, gl.SemiSupervised, Eigen, Exact, Fourier, Unary)
+SETTINGS = (gl.Supervised, gl.SemiSupervised, Fourier, Unary)
 ESTIMATORS = {
     gl.DeepKernelNetwork: {"hidden": (3,), "learning": None},
     gl.DeepMapNetwork: {"kernel": gl.DeepKernelNetwork(("linear", "gaussian"), (2,), learning=None), "n_landmarks": 5},

@@ -24,11 +24,10 @@ from torch import Tensor
 
 import gramless as gl
 from gramless.engine import choose_device
-from gramless.estimators.automatic_tuning import ranking
 from gramless.heads import SquaredHinge, fit_all_labels
 from gramless.maps import CollapsedMap
-from gramless.maps.tuning import finish_with_labels, move_landmarks
-from reproduction.relative_errors import percent
+from gramless.maps.tuning import finish_with_labels, move_landmarks, ranking
+from gramless.metrics import pairwise_relative_error
 
 NYSTROM, MOVED, FINISHED, ITSELF = (
     "Nystrom",
@@ -71,6 +70,13 @@ def margins(phi: Tensor, labels: np.ndarray, fitted: np.ndarray, asked: np.ndarr
     signs, ones = 2.0 * labels[fitted] - 1.0, [(1.0, 1.0)] * labels.shape[1]
     head = fit_all_labels(phi[torch.from_numpy(fitted)], signs, SquaredHinge(), C, ones, budget=1 << 32)
     return head.margins(phi[torch.from_numpy(asked)].cpu().numpy())
+
+
+def percent(phi: Tensor, gram: Tensor, rows: np.ndarray) -> float:
+    """The relative error over all pairs of some pictures."""
+    chosen = torch.from_numpy(rows).to(gram.device)
+    errors = pairwise_relative_error(phi[chosen] @ phi[chosen].T, gram[chosen][:, chosen])
+    return 100.0 * errors.double().mean().item()
 
 
 def best_penalty(answers: Any, corel: Corel5k, held: np.ndarray) -> float:

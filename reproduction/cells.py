@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gramless.errors import DataError
+from gramless import DataError
 from gramless.support.atomic import write_atomically
 
 SPEAKING = ("model", "features", "device")  # settings whose values need no name

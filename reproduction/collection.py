@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gramless.errors import DataError, GramlessError
+from gramless import DataError, GramlessError, Views
 from gramless.pictures.datasets import AnnotatedPictures, read_corel5k
 from gramless.pictures.features import FeatureCache, PictureFeatures
 from gramless.pictures.features.rows import recipe
 from gramless.support.atomic import write_atomically
 from gramless.support.progress import ProgressBar
-from gramless.views import Views
 
 LIST = "collection.json"
 FORMAT = 2

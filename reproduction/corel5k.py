@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gramless.errors import DataError
+from gramless import DataError
 from gramless.pictures.datasets import read_corel5k
 from gramless.pictures.features import HANDCRAFTED, FeatureCache
 from reproduction import comparison, discrimination, honesty, methods, relative_errors, timing

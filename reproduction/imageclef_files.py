@@ -10,11 +10,10 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from gramless.errors import DataError
+from gramless import DataError, Views
 from gramless.pictures.datasets.annotated import AnnotatedViews, mark_keywords
 from gramless.pictures.datasets.keyword_files import read_lines
 from gramless.support.progress import ProgressBar
-from gramless.views import Views
 from reproduction.collection import Collection
 
 

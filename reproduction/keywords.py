@@ -15,22 +15,13 @@ import torch
 from torch import Tensor
 
 from gramless.engine import choose_device
-from gramless.heads import (
-    KernelOnSubset,
-    LinearOnSubset,
-    SquaredHinge,
-    fit_all_labels,
-    fit_balanced_ensemble,
-    out_of_fold_scores,
-)
-from gramless.heads.ensemble import N_ROUNDS
-from gramless.heads.labelling import learn_labelling
+from gramless.heads import SquaredHinge, fit_all_labels, learn_labelling, out_of_fold_scores
 from gramless.learning import box, solve_svm_duals
 from gramless.metrics import annotation_scores, top_k
 from gramless.support.config import current_budget
-from gramless.support.pages import spread_evenly
 from reproduction.cells import Figures
 from reproduction.collection import Collection
+from reproduction.ensembles import N_ROUNDS, KernelOnSubset, LinearOnSubset, fit_balanced_ensemble
 
 N_KEYWORDS = 5  # per picture, the field's custom
 N_FOLDS = 5
@@ -96,7 +87,8 @@ def judged(chosen: np.ndarray, pictures: Collection) -> Figures:
 
 def example_rows(n_test: int) -> list[int]:
     """A dozen test pictures, evenly spread."""
-    return spread_evenly(range(n_test), N_EXAMPLES)
+    n_shown = min(N_EXAMPLES, n_test)
+    return [i * n_test // n_shown for i in range(n_shown)]
 
 
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]

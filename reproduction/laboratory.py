@@ -19,18 +19,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.deep_kernel import DeepKernel
+from gramless import (
+    DeepKernel,
+    DeepKernelNetwork,
+    DeepMapNetwork,
+    FileFormatError,
+    LeaveOneOut,
+    SemiSupervised,
+    Supervised,
+    Views,
+    load,
+    save,
+)
 from gramless.engine import choose_device
-from gramless.errors import FileFormatError
-from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
-from gramless.estimators.automatic_tuning import ranking
 from gramless.kernels import Precomputed
-from gramless.learning import LeaveOneOut, SemiSupervised, Supervised
-from gramless.maps.tuning import TUNERS, finish_with_labels
+from gramless.maps.tuning import TUNERS, finish_with_labels, ranking
 from gramless.network import Layer, ViewKernel, make_activation
-from gramless.storage import load, save
 from gramless.support.atomic import write_atomically
-from gramless.views import Views
 from reproduction.collection import Collection
 
 VERSION = 4  # of how networks and maps are made; raised where the same settings give others

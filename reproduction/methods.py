@@ -15,11 +15,10 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler, normalize
 from torch import Tensor
 
+from gramless import DeepKernelNetwork, SemiSupervised, Views
 from gramless.engine import choose_device
-from gramless.estimators import DeepKernelNetwork
-from gramless.learning import SemiSupervised, kernel_distances, neighbour_laplacian
+from gramless.learning import kernel_distances, neighbour_laplacian
 from gramless.pictures.annotation.fitting import N_LANDMARKS, learn_keywords
-from gramless.views import Views
 from reproduction.cells import Figures
 from reproduction.keywords import Scores, judged, on_vectors, with_both_heads
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec

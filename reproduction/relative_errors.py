@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.maps.tuning.held_out import error_gradient, held_out_error
-from gramless.metrics.approximation import pairwise_relative_error
+from gramless.maps.tuning import error_gradient, held_out_error
+from gramless.metrics import pairwise_relative_error
 from gramless.support.progress import ProgressBar
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures

@@ -10,13 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.deep_kernel import DeepKernel
+from gramless import DeepKernel, DeepKernelNetwork, DeepMapNetwork, Views
 from gramless.engine import choose_device
-from gramless.estimators import DeepKernelNetwork, DeepMapNetwork
-from gramless.metrics.approximation import pairwise_relative_error
+from gramless.metrics import pairwise_relative_error
 from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
-from gramless.views import Views
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
 from reproduction.laboratory import KERNELS

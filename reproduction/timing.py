@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from gramless.estimators import DeepMapNetwork
+from gramless import DeepMapNetwork
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
 from reproduction.laboratory import Laboratory, NetworkSpec

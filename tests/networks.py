@@ -61,5 +61,5 @@ def kernels_by_name(scale=1.2):
 
 def unfolded(network, X, **settings):
     """The map of a DeepMapNetwork's kernel with every layer unfolded, on its landmarks."""
-    settings = {"n_components": network.n_components, "generator": torch.Generator().manual_seed(0)} | settings
-    return layered_map(network.kernel_, network.landmarks_, network.kernel_.views(X), **settings)
+    generator = torch.Generator().manual_seed(0)
+    return layered_map(network.kernel_, network.landmarks_, network.kernel_.views(X), generator=generator, **settings)

@@ -4,14 +4,15 @@ import json
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 import gramless.cli.outputs
 import gramless.demo.experiment
-from gramless.cli import app
+import gramless.pictures.demo
 from gramless.demo.experiment import run_demo
 from gramless.demo.result import DemoSizes
+from gramless.pictures.demo import SceneSizes, run_pictures_demo
 from gramless.version import __version__
+from tests.cli.conftest import call
 
 SMALL = DemoSizes(
     n_digits=200,
@@ -23,6 +24,7 @@ SMALL = DemoSizes(
     timed_samples=(20, 40),
     n_repeats=1,
 )
+FEW_SCENES = SceneSizes(n_scenes=30, n_learned=15, views=("Rgb",))
 
 
 @pytest.fixture
@@ -36,10 +38,6 @@ def never(monkeypatch):
         raise AssertionError("nothing may be computed")
 
     monkeypatch.setattr(gramless.demo.experiment, "run_demo", refuse)
-
-
-def call(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_version_and_help():
@@ -121,3 +119,45 @@ def test_ctrl_c_before_any_measurement_leaves_earlier_numbers_alone(tmp_path, mo
     (tmp_path / "results.json").write_text("earlier")
     assert call("demo", "--out", tmp_path).exit_code == 130
     assert (tmp_path / "results.json").read_text() == "earlier"
+
+
+@pytest.fixture
+def few_scenes(monkeypatch):
+    def run(files, tell):
+        return run_pictures_demo(files, tell, FEW_SCENES)
+
+    monkeypatch.setattr(gramless.pictures.demo, "run_pictures_demo", run)
+
+
+def test_pictures_leave_a_model_a_gallery_and_commands_to_try(few_scenes, tmp_path):
+    out = tmp_path / "new/demo"
+    done = call("demo", "--pictures", "--out", out, "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("cache", "gallery.html", "model.gramless", "scenes-3", "weights.png")
+    ]
+    assert "On 15 unseen scenes" in done.stdout
+    assert (out / "gallery.html").read_text().count("data:image/jpeg") == 15
+    *_, predict, show, serve = done.stdout.splitlines()
+    assert call(*predict.split()[1:]).exit_code == 0
+    assert call(*show.split()[1:]).exit_code == 0
+    assert serve.split() == ["gramless", "serve", str(out / "model.gramless")]
+    drawn = (out / "scenes-3/scene-0000.jpg").stat().st_mtime_ns
+    again = call("demo", "--pictures", "--out", out, "--seed", 3)
+    assert again.exit_code == 0
+    assert (out / "scenes-3/scene-0000.jpg").stat().st_mtime_ns == drawn
+    (out / "scenes-3/scene-0000.jpg").unlink()
+    spoilt = call("demo", "--pictures", "--out", out, "--seed", 3)
+    assert spoilt.exit_code == 1
+    assert "29 scenes instead of 30. Delete it" in spoilt.stderr
+
+
+def test_ctrl_c_among_pictures_says_what_is_kept(tmp_path, monkeypatch):
+    def interrupted(files, tell):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gramless.pictures.demo, "run_pictures_demo", interrupted)
+    done = call("demo", "--pictures", "--out", tmp_path)
+    assert done.exit_code == 130
+    assert done.stderr.count("\n") == 1
+    assert str(tmp_path) in done.stderr

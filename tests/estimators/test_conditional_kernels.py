@@ -9,6 +9,7 @@ from scipy import sparse
 
 import gramless as gl
 from gramless.maps import CollapsedMap
+from gramless.maps.explicit import Exact
 from gramless.maps.landmarks import SELECTORS
 from tests.networks import unfolded
 
@@ -76,7 +77,7 @@ def test_what_needs_a_map_of_every_kernel_is_refused_with_what_to_do(samples):
     with pytest.raises(ValueError, match=words):
         gl.DeepMapNetwork(network((3,)), 20, tuning="algorithm1", random_state=0).fit(X)
     dmn = gl.DeepMapNetwork(network((3,)), 20, random_state=0).fit(X)
-    for options in ({}, {"hidden_components": 5}, {"input_maps": {"hellinger": "exact"}}):
+    for options in ({}, {"input_maps": {"hellinger": Exact()}}):
         with pytest.raises(ValueError, match=words):
             unfolded(dmn, X, **options)
 

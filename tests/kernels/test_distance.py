@@ -233,10 +233,11 @@ def test_parameters_that_give_no_kernel_are_refused(parameters):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Distance("column"), "scaling='column': give 'columns', 'rows' or 'none'"),
-        (lambda: Distance(root=3), "root=3: give 1, 2 or 4"),
-        (lambda: Distance(root=0), "root=0: give 1, 2 or 4"),
-        (lambda: Hellinger(root=1), "root=1: give 2 or 4"),
+        (lambda: Distance("column"), "'scaling' parameter of Distance .* Got 'column'"),
+        (lambda: Distance(root=3), "'root' parameter of Distance .*{1, 2, 4}. Got 3"),
+        (lambda: Distance(root=0), "'root' parameter of Distance .*{1, 2, 4}. Got 0"),
+        (lambda: Hellinger(root=1), "'root' parameter of Hellinger .*{2, 4}. Got 1"),
+        (lambda: Hellinger(normalize=3), "'normalize' parameter of Hellinger .* Got 3"),
     ],
 )
 def test_scalings_and_roots_that_do_not_exist_are_refused(make, message):

@@ -16,8 +16,7 @@ from gramless.learning import (
 from gramless.learning.elementary import Tile
 from gramless.learning.network_gradient import cross_matrix, gram_matrix, weight_gradients
 from gramless.learning.objectives import spread
-from gramless.learning.simplex import logit_gradient, to_logits, to_weights
-from gramless.learning.trainer import _gradients
+from gramless.learning.trainer import logit_gradient, objective_gradients, to_logits, to_weights
 from gramless.network import Layer, make_activation
 from tests.networks import random_kernel, random_views
 from tests.oracles import learning as oracle
@@ -72,7 +71,7 @@ def test_the_gradient_of_learning_is_the_slope_of_libsvms_objective(network):
     gram = gram_matrix(kernel.layers, elementary)
     optimum = SupervisedObjective(train, box(train, C), 1e-6).optimum((gram / spread(gram)).contiguous(), None)
     assert optimum.value == pytest.approx(oracle.learning_objective(gram.double().numpy(), signs, C), rel=1e-4)
-    found = _gradients(kernel.layers, elementary, gram, spread(gram), optimum)
+    found = objective_gradients(kernel.layers, elementary, gram, spread(gram), optimum)
 
     def objective(layers):
         deep = gl.DeepKernel(kernel.inputs, layers, kernel.layout)

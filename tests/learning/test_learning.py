@@ -117,7 +117,7 @@ def test_an_interrupted_run_continues_to_the_same_bits(data, tmp_path, monkeypat
 
     expected = network(None).fit(X, y)
     steps = []
-    whole = trainer._gradients
+    whole = trainer.objective_gradients
 
     def interrupted(*arguments):
         steps.append(1)
@@ -125,7 +125,7 @@ def test_an_interrupted_run_continues_to_the_same_bits(data, tmp_path, monkeypat
             raise KeyboardInterrupt
         return whole(*arguments)
 
-    monkeypatch.setattr(trainer, "_gradients", interrupted)
+    monkeypatch.setattr(trainer, "objective_gradients", interrupted)
     with pytest.raises(KeyboardInterrupt):
         network(tmp_path / "run").fit(X, y)
     resumed = network(tmp_path / "run").fit(X, y)

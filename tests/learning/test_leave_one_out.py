@@ -112,7 +112,7 @@ def test_the_gradient_of_learning_is_the_slope_of_the_naive_error(rng, monkeypat
         gram = out[0].reshape(20, 20).numpy()
         return naive_error(gram / np.trace(gram) * 20, targets, np.exp(parameters[-1]))
 
-    value, gradient = ridge_trainer._evaluate(kernel.layers, elementary, torch.from_numpy(targets), start[-1])
+    value, gradient = ridge_trainer.evaluate(kernel.layers, elementary, torch.from_numpy(targets), start[-1])
     assert value == pytest.approx(objective(start), rel=1e-4)
     slopes = np.empty_like(start)
     for i in range(len(start)):
@@ -316,5 +316,5 @@ def test_started_layers_give_every_kernel_the_same_share_of_the_spread(rng):
 def test_settings():
     assert make_learning("leave-one-out") == LeaveOneOut()
     for parameters in ({"max_evaluations": 0}, {"max_samples": 1}):
-        with pytest.raises(ValueError, match="at least"):
+        with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter of LeaveOneOut"):
             LeaveOneOut(**parameters)

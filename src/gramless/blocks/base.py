@@ -212,7 +212,7 @@ class Addable(Protocol):
     def __add__(self, other: Any, /) -> Any: ...
 
 
-Statistic = TypeVar("Statistic", bound=Addable)
+Sum = TypeVar("Sum", bound=Addable)
 
 
 class Blocks(ABC):
@@ -250,7 +250,7 @@ class Blocks(ABC):
         return replace(self, chosen=layout)  # type: ignore[type-var]  # sources are dataclasses
 
     @abstractmethod
-    def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
+    def total(self, function: Callable[[Block], Sum], what: str) -> Sum:
         """The sum of function(block) over all blocks. what : what is done, for the progress bar"""
 
     @abstractmethod

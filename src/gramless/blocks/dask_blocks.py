@@ -14,7 +14,7 @@ import dask.array
 import numpy as np
 
 from gramless.blocks.arrays import layout_of, named_arrays
-from gramless.blocks.base import Block, Blocks, Statistic, checked_block, label_array, with_rows
+from gramless.blocks.base import Block, Blocks, Sum, checked_block, label_array, with_rows
 from gramless.errors import DataError
 from gramless.support.config import with_config
 from gramless.support.progress import Waiting
@@ -72,7 +72,7 @@ class DaskBlocks(Blocks):
         _check_partitions({"the samples": self.sizes, "their labels": labels.chunks[0]})
         return replace(self, labels=labels.rechunk(dict.fromkeys(range(1, labels.ndim), -1)))
 
-    def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
+    def total(self, function: Callable[[Block], Sum], what: str) -> Sum:
         sums = self._on_every_block(function)
         while len(sums) > 1:
             pairs = [dask.delayed(operator.add)(a, b) for a, b in zip(sums[::2], sums[1::2], strict=False)]

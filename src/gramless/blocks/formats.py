@@ -1,6 +1,6 @@
 """The three forms in which rows lie on disk: array files of NumPy, Zarr arrays, folders of Parquet files.
 
-Each class has rows at a path, to which pieces are appended: all of `form.piece_rows` rows, but for the last.
+Each class has rows at a path, to which pieces are appended: all of `layout.piece_rows` rows, but for the last.
 
 could_be(target) : whether what is there looks like rows, and nothing else is lost if it is replaced
 open(n_rows) : make it, or cut it down to its first rows, so many that are there
@@ -34,7 +34,7 @@ PIECE_ROWS = 1 << 16  # seconds of work, however narrow the rows are
 
 
 @dataclass(frozen=True)
-class RowForm:
+class RowLayout:
     """shape : of one row, () where it is one number; n_rows : None where nobody knows yet how many there will be."""
 
     shape: tuple[int, ...]
@@ -61,8 +61,8 @@ class RowForm:
 class NpyFile:
     """The header, which counts the rows, is written last: headers are of one length, whatever they count."""
 
-    def __init__(self, path: Path, form: RowForm) -> None:
-        self.path, self.form = path, form
+    def __init__(self, path: Path, layout: RowLayout) -> None:
+        self.path, self.layout = path, layout
 
     @staticmethod
     def could_be(target: Path) -> bool:
@@ -77,8 +77,8 @@ class NpyFile:
         self._write("ab", np.ascontiguousarray(piece).data)
 
     def read(self, first: int, last: int) -> np.ndarray:
-        count = (last - first) * int(np.prod(self.form.shape))
-        return np.fromfile(self.path, self.form.dtype, count, offset=self._end(first)).reshape(-1, *self.form.shape)
+        count = (last - first) * int(np.prod(self.layout.shape))
+        return np.fromfile(self.path, self.layout.dtype, count, offset=self._end(first)).reshape(-1, *self.layout.shape)
 
     def close(self, n_rows: int) -> None:
         self._write("r+b", self._header(n_rows))
@@ -90,11 +90,11 @@ class NpyFile:
             os.fsync(file.fileno())
 
     def _end(self, n_rows: int) -> int:
-        return len(self._header(0)) + n_rows * self.form.row_bytes
+        return len(self._header(0)) + n_rows * self.layout.row_bytes
 
     def _header(self, n_rows: int) -> bytes:
-        file, descr = io.BytesIO(), npy_format.dtype_to_descr(self.form.dtype)
-        shape = (n_rows, *self.form.shape)
+        file, descr = io.BytesIO(), npy_format.dtype_to_descr(self.layout.dtype)
+        shape = (n_rows, *self.layout.shape)
         npy_format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
         return file.getvalue()
 
@@ -102,8 +102,8 @@ class NpyFile:
 class ZarrArray:
     """One chunk, and so one file, for each piece, not compressed: floats would shrink by a few percent only."""
 
-    def __init__(self, path: Path, form: RowForm) -> None:
-        self.path, self.form = path, form
+    def __init__(self, path: Path, layout: RowLayout) -> None:
+        self.path, self.layout = path, layout
 
     @staticmethod
     def could_be(target: Path) -> bool:
@@ -115,15 +115,15 @@ class ZarrArray:
 
         if n_rows:
             self._array = zarr.open_array(_durable_store(self.path), mode="r+")
-            self._array.resize((n_rows, *self.form.shape))
+            self._array.resize((n_rows, *self.layout.shape))
             return
         shutil.rmtree(self.path, ignore_errors=True)
         self._array = zarr.create_array(
             _durable_store(self.path),
-            shape=(0, *self.form.shape),
-            chunks=(self.form.piece_rows, *self.form.shape),
-            dtype=self.form.dtype,
-            fill_value=self.form.dtype.type(0),
+            shape=(0, *self.layout.shape),
+            chunks=(self.layout.piece_rows, *self.layout.shape),
+            dtype=self.layout.dtype,
+            fill_value=self.layout.dtype.type(0),
             compressors=None,
             chunk_key_encoding={"name": "default", "separator": "."},
         )
@@ -159,8 +159,8 @@ class ParquetFolder:
     Their one column is "vectors", lists of fixed length, or "values" where a row is one number.
     """
 
-    def __init__(self, path: Path, form: RowForm) -> None:
-        self.path, self.form = path, form
+    def __init__(self, path: Path, layout: RowLayout) -> None:
+        self.path, self.layout = path, layout
 
     @staticmethod
     def could_be(target: Path) -> bool:
@@ -168,7 +168,7 @@ class ParquetFolder:
 
     def open(self, n_rows: int) -> None:
         self.path.mkdir(exist_ok=True)
-        self._n_parts = -(-n_rows // self.form.piece_rows)
+        self._n_parts = -(-n_rows // self.layout.piece_rows)
         for entry in self.path.iterdir():
             if entry.name.startswith(TEMPORARY) or entry.name >= part_name(self._n_parts):
                 entry.unlink()
@@ -178,14 +178,14 @@ class ParquetFolder:
         self._n_parts += 1
 
     def read(self, first: int, last: int) -> np.ndarray:
-        size = self.form.piece_rows
+        size = self.layout.piece_rows
         touched = range(first // size, -(-last // size))
         parts = [rows_of(self.path / part_name(number)) for number in touched]
-        return np.concatenate([self.form.empty(0), *parts])[first - touched.start * size :][: last - first]
+        return np.concatenate([self.layout.empty(0), *parts])[first - touched.start * size :][: last - first]
 
     def close(self, n_rows: int) -> None:
         if n_rows == 0:  # a file for the column's name and type
-            self.append(self.form.empty(0))
+            self.append(self.layout.empty(0))
 
 
 RowFile = NpyFile | ZarrArray | ParquetFolder

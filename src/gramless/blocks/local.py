@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramless.blocks.ahead import each
-from gramless.blocks.base import Block, Blocks, Statistic, label_array, with_rows
+from gramless.blocks.base import Block, Blocks, Sum, label_array, with_rows
 from gramless.blocks.writing import write_rows
 from gramless.errors import DataError
 from gramless.support.progress import ProgressBar, Waiting
@@ -31,8 +31,8 @@ class LocalBlocks(Blocks):
         """Files and folders that the samples are read from, as far as they are known; nothing may be written there."""
         return ()
 
-    def total(self, function: Callable[[Block], Statistic], what: str) -> Statistic:
-        sums: Statistic | None = None
+    def total(self, function: Callable[[Block], Sum], what: str) -> Sum:
+        sums: Sum | None = None
         for found in each(function, self.shown(what)):
             sums = found if sums is None else sums + found
         if sums is None:

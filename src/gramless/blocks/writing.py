@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramless.blocks.formats import RowFile, RowForm, format_of
+from gramless.blocks.formats import RowFile, RowLayout, format_of
 from gramless.errors import DataError, GramlessError
 from gramless.support.atomic import TEMPORARY, locked, put_in_place, write_atomically
 from gramless.support.budget import readable
@@ -49,8 +49,8 @@ def write_rows(rows: Rows, path: Path) -> Path:
     with _disk_trouble(partial):
         partial.mkdir(exist_ok=True)
     with locked(partial):
-        progress = Progress.of(partial, RowForm(() if rows.width is None else (rows.width,), rows.dtype, rows.n_rows))
-        file = kind(partial / f"rows{path.suffix}", progress.form)
+        progress = Progress.of(partial, RowLayout(() if rows.width is None else (rows.width,), rows.dtype, rows.n_rows))
+        file = kind(partial / f"rows{path.suffix}", progress.layout)
         try:
             _open(rows, file, progress, target)
             with _telling_what_is_kept(progress):
@@ -71,29 +71,29 @@ class Progress:
     """
 
     folder: Path
-    form: RowForm
+    layout: RowLayout
     rows: int = 0
     block: int = 0
 
     @classmethod
-    def of(cls, folder: Path, form: RowForm) -> Progress:
+    def of(cls, folder: Path, layout: RowLayout) -> Progress:
         """What the run before has left."""
         if not (folder / PROGRESS).is_file():
             strangers = [entry.name for entry in folder.iterdir() if not entry.name.startswith(TEMPORARY)]
             if strangers:
                 raise another_run(folder, f"it holds {min(strangers)} and no {PROGRESS}")
-            return cls(folder, form)
+            return cls(folder, layout)
         try:
             told: dict[str, Any] = json.loads((folder / PROGRESS).read_text())
             found, rows, block = told["form"], int(told["rows"]), int(told["block"])
         except (ValueError, KeyError, TypeError) as error:
             raise another_run(folder, f"its {PROGRESS} cannot be read") from error
-        if rows and found != str(form):
-            raise another_run(folder, f"it holds {found}, and {form} is to be written")
-        return cls(folder, form, rows, block)
+        if rows and found != str(layout):
+            raise another_run(folder, f"it holds {found}, and {layout} is to be written")
+        return cls(folder, layout, rows, block)
 
     def save(self, rows: int, block: int) -> None:
-        text = json.dumps({"rows": rows, "block": block, "form": str(self.form)})
+        text = json.dumps({"rows": rows, "block": block, "form": str(self.layout)})
         write_atomically(self.folder / PROGRESS, lambda file: file.write(text.encode()))
         self.rows, self.block = rows, block
 
@@ -130,9 +130,9 @@ def _write_rest(rows: Rows, file: RowFile, progress: Progress, target: Path) -> 
 
 def _pieces(blocks: Iterator[np.ndarray], progress: Progress) -> Iterator[tuple[np.ndarray, int]]:
     """The rows that are missing in pieces of equal length, each with where the block of the row after it begins."""
-    form, begun = progress.form, progress.block
+    layout, begun = progress.layout, progress.block
     skipped = progress.rows - begun
-    piece, filled = form.empty(form.piece_rows), 0
+    piece, filled = layout.empty(layout.piece_rows), 0
     for block in blocks:
         taken = min(skipped, len(block))
         skipped -= taken
@@ -181,9 +181,9 @@ def _check_sources(rows: Rows, path: Path) -> None:
 
 
 def _require_space(progress: Progress, path: Path) -> None:
-    if progress.form.n_rows is None:
+    if progress.layout.n_rows is None:
         return
-    wanted = (progress.form.n_rows - progress.rows) * progress.form.row_bytes
+    wanted = (progress.layout.n_rows - progress.rows) * progress.layout.row_bytes
     free = shutil.disk_usage(path.parent).free
     if wanted > free:
         raise DataError(

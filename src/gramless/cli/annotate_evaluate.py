@@ -18,8 +18,8 @@ from gramless.cli.annotate_inputs import (
     LeastProbability,
     ModelFile,
     Plot,
-    Precision,
     Top,
+    WantedPrecision,
     opened,
     read_pictures,
     require_one_choice,
@@ -42,7 +42,7 @@ def evaluate(
     folders: Folders = False,
     top: Top = None,
     threshold: LeastProbability = None,
-    precision: Precision = None,
+    precision: WantedPrecision = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.json", help="Write all numbers there.")
     ] = None,

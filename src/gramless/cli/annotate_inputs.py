@@ -33,7 +33,7 @@ Top = Annotated[
 LeastProbability = Annotated[
     float | None, typer.Option(min=0, max=1, help="Instead: all keywords with at least this probability.")
 ]
-Precision = Annotated[
+WantedPrecision = Annotated[
     float | None,
     typer.Option(min=0.01, max=1, help="Instead: as many keywords as can be, this share of them right (0.9)."),
 ]

@@ -16,8 +16,8 @@ from gramless.cli.annotate_inputs import (
     Gallery,
     LeastProbability,
     ModelFile,
-    Precision,
     Top,
+    WantedPrecision,
     opened,
     require_one_choice,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gramless.pictures.metadata.writing import Place
 
 
-class Form(StrEnum):
+class OutputFormat(StrEnum):
     """What keywords are written as."""
 
     TABLE = "table"
@@ -47,10 +47,10 @@ def predict(
     pictures: Annotated[list[Path], typer.Argument(help="Pictures, and folders of pictures.", show_default=False)],
     top: Top = None,
     threshold: LeastProbability = None,
-    precision: Precision = None,
+    precision: WantedPrecision = None,
     to: Annotated[
-        Form, typer.Option(help="A table; a CSV or JSON file; or XMP sidecar files beside the pictures.")
-    ] = Form.TABLE,
+        OutputFormat, typer.Option(help="A table; a CSV or JSON file; or XMP sidecar files beside the pictures.")
+    ] = OutputFormat.TABLE,
     embed: Annotated[
         bool, typer.Option("--embed", help="Write keywords into JPEG and PNG files, not beside them.")
     ] = False,
@@ -73,11 +73,11 @@ def predict(
     from gramless.pictures.datasets import find_pictures
 
     require_one_choice(top, threshold, precision)
-    _check_form(to, embed, dry_run, output)
+    _check_format(to, embed, dry_run, output)
     require_writable_file(output, "-o", inputs=[model, *pictures])
     require_writable_file(gallery, "--gallery", inputs=[model, *pictures])
     annotator = load_annotator(model)
-    if to is Form.CSV:
+    if to is OutputFormat.CSV:
         check_csv_keywords(annotator.keywords)  # before the work
     found = find_pictures(pictures)
     if not found.paths:
@@ -89,9 +89,9 @@ def predict(
             annotator.stream(found.paths, found.names, top=top, threshold=threshold, precision=precision, cache=rows),
             keep=gallery is not None,
         )
-        if embed or to is Form.XMP:
+        if embed or to is OutputFormat.XMP:
             _write_metadata(parts, answered, model.name, embed, dry_run)
-        elif to is Form.TABLE:
+        elif to is OutputFormat.TABLE:
             for part in parts:
                 if part.annotations:
                     Console().print(annotation_table(part.annotations))
@@ -129,24 +129,24 @@ class Answered:
             yield part
 
 
-def _check_form(to: Form, embed: bool, dry_run: bool, output: Path | None) -> None:
-    if embed and to in (Form.CSV, Form.JSON):
+def _check_format(to: OutputFormat, embed: bool, dry_run: bool, output: Path | None) -> None:
+    if embed and to in (OutputFormat.CSV, OutputFormat.JSON):
         refuse(f"--embed writes into the pictures, and --to {to.value} a file. Give one of them.")
-    if dry_run and not embed and to is not Form.XMP:
+    if dry_run and not embed and to is not OutputFormat.XMP:
         refuse("--dry-run shows what would change in files. Add --to xmp or --embed, or leave it away.")
-    if output is not None and (embed or to in (Form.TABLE, Form.XMP)):
+    if output is not None and (embed or to in (OutputFormat.TABLE, OutputFormat.XMP)):
         refuse(
             f"-o {output}: {'--embed' if embed else f'--to {to.value}'} writes no file of that kind. Add --to csv or "
             "--to json, or leave -o away."
         )
 
 
-def _write(parts: Iterable[Answers], answered: Answered, to: Form, output: Path | None) -> None:
+def _write(parts: Iterable[Answers], answered: Answered, to: OutputFormat, output: Path | None) -> None:
     """To the terminal as they come, or into a file that is whole or not there."""
     from gramless.pictures.annotation.forms import csv_lines, json_lines
 
     annotations = (annotation for part in parts for annotation in part.annotations)
-    lines = csv_lines(annotations) if to is Form.CSV else json_lines(annotations, answered.unreadable)
+    lines = csv_lines(annotations) if to is OutputFormat.CSV else json_lines(annotations, answered.unreadable)
     if output is None:
         for line in lines:
             sys.stdout.buffer.write(line)

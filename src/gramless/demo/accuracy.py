@@ -21,7 +21,7 @@ PENALTIES = (1.0, 10.0)
 N_FOLDS = 3
 N_METHODS = 5
 
-Features = Callable[[Views], np.ndarray]
+FeaturesOf = Callable[[Views], np.ndarray]
 """What a classifier sees of samples: kernel values against the labelled ones, or vectors."""
 
 KERNEL_SVM: Any = SVC(kernel="precomputed"), "C"
@@ -73,10 +73,10 @@ def compare_methods(views: Views, target: np.ndarray, split: Split, n_landmarks:
     known = views[rows]
     support = views[split.labelled]
 
-    def against_support(kernel: DeepKernel) -> Features:
+    def against_support(kernel: DeepKernel) -> FeaturesOf:
         return lambda X: kernel(X, support)
 
-    def evaluate(method: str, candidates: Mapping[str, Features], machine: Any) -> Outcome:
+    def evaluate(method: str, candidates: Mapping[str, FeaturesOf], machine: Any) -> Outcome:
         return evaluate_method(method, candidates, machine, views, target, split, seed)
 
     single = {
@@ -111,7 +111,7 @@ def combined_kernel(known: Views, kernels: Mapping[str, Any]) -> DeepKernel:
 
 def evaluate_method(
     method: str,
-    candidates: Mapping[str, Features],
+    candidates: Mapping[str, FeaturesOf],
     machine: Any,
     views: Views,
     target: np.ndarray,

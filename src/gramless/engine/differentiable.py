@@ -95,7 +95,7 @@ def _form(kernel: Kernel) -> Form:
 def _statistic(form: Form, x: SampleBlock, z: SampleBlock) -> Tensor:
     if form.statistic.statistic is Statistic.INNER_PRODUCT:
         return x.operand(form.statistic) @ z.operand(form.statistic).T
-    return FeaturewiseSum.apply(x.x, z.x, form.statistic.statistic)
+    return FeaturewiseSum.apply(x.x, z.x, form.statistic.statistic)  # type: ignore[no-untyped-call]
 
 
 def _kernel(form: Form, plane: Tensor, x: SampleBlock, z: SampleBlock) -> Tensor:

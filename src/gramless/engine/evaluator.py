@@ -20,7 +20,7 @@ from gramless.engine.samples import SampleBlock, block_of, sample_block
 from gramless.engine.statistics import HostColumns, StatisticColumns, prepare_columns
 from gramless.errors import DataError
 from gramless.kernels import Domain, Kernel
-from gramless.network import Network, ViewKernel, forward
+from gramless.network import Network, ViewKernel, output_values
 from gramless.views import Views
 from gramless.views.arrays import numpy_dtype
 
@@ -54,7 +54,7 @@ class ReferenceEvaluator:
         self._n_columns = len(Z)
 
     def values(self, X: Views) -> Tensor:
-        return forward(self._network.layers, self.elementary(X)).mul_(self._network.scale)
+        return output_values(self._network.layers, self.elementary(X)).mul_(self._network.scale)
 
     def projected(self, X: Views, matrix: Tensor) -> Tensor:
         return self.values(X) @ matrix

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.network import Layer, forward, gradients
+from gramless.network import Layer, gradients, output_values
 
 
 def network_values(layers: Sequence[Layer], values: Tensor) -> Tensor:
     """The output kernel (...) of elementary values (n_kernels, ...)."""
     backend = find_backend(layers, values.dtype, values.device)
     if backend is None:
-        return forward(layers, values)
+        return output_values(layers, values)
     output = torch.empty(values.shape[1:], dtype=values.dtype, device=values.device)
     backend.forward(
         values.flatten(1).contiguous(), dense_layers(layers, values.device, values.dtype), 1.0, output.view(-1)

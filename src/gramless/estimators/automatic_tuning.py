@@ -7,18 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.inputs import generator_from
-from gramless.estimators.network_learning import annotation_score
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads.choosing import chosen_ridge
 from gramless.heads.temperature import of_all_classes
 from gramless.maps import CollapsedMap
-from gramless.maps.tuning import finish_with_labels
+from gramless.maps.tuning import finish_with_labels, ranking
 from gramless.maps.tuning.held_out import fresh_rows
 from gramless.views import Views
 
@@ -92,9 +90,3 @@ def move_landmarks(network: DeepMapNetwork, views: Views) -> None:
             network.set_params(tuning="landmarks")
         except MemoryBudgetError as error:
             warnings.warn(f"tuning='auto' does not move the landmarks: {error}", stacklevel=6)
-
-
-def ranking(scores: Tensor, signs: Tensor) -> float:
-    """How held-out samples are ranked: the mean of both mean average precisions, 0 where no label is positive."""
-    truth = signs.numpy()
-    return annotation_score(truth)(scores) if (truth > 0).any() else 0.0

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.kernel_heads import OnKernel
@@ -38,7 +37,7 @@ from gramless.learning import (
     without_idle_parts,
 )
 from gramless.learning.network_gradient import gram_matrix
-from gramless.metrics import mean_average_precision
+from gramless.maps.tuning import ranking
 from gramless.network import Layer
 from gramless.support.config import current_budget
 from gramless.views import Views
@@ -186,13 +185,5 @@ def assign_roles(
 
 def annotation_score(held_signs: np.ndarray) -> Any:
     """The mean of the two mean average precisions, over samples and over labels."""
-    truth = held_signs > 0
-
-    def score(margins: Tensor) -> float:
-        scores = margins.double().cpu().numpy()
-        if truth.shape[1] == 1:
-            return mean_average_precision(scores, truth, over="concepts")
-        by_sample = mean_average_precision(scores, truth, over="samples")
-        return (by_sample + mean_average_precision(scores, truth, over="concepts")) / 2
-
-    return score
+    signs = torch.from_numpy(held_signs)
+    return lambda margins: ranking(margins, signs)

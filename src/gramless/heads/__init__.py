@@ -5,8 +5,8 @@ from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newt
 from gramless.heads.calibration import Calibration
 from gramless.heads.choosing import Choice, Contest, SettingsPoint, choose
 from gramless.heads.decisions import Threshold, TopK
-from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
 from gramless.heads.expected_f1 import ExpectedF1
+from gramless.heads.labelling import learn_labelling
 from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, LeastSquares, MarginLoss, SquaredHinge
 from gramless.heads.online import FitSummary, OnlineHead
@@ -23,17 +23,14 @@ __all__ = [
     "FitSummary",
     "Head",
     "HuberizedHinge",
-    "KernelOnSubset",
     "LabelCounts",
     "Labels",
     "LeastSquares",
-    "LinearOnSubset",
     "MarginLoss",
     "NewtonTotals",
     "OnlineHead",
     "SettingsPoint",
     "SquaredHinge",
-    "SubsetFit",
     "Temperature",
     "Threshold",
     "TopGains",
@@ -42,9 +39,9 @@ __all__ = [
     "Weights",
     "choose",
     "fit_all_labels",
-    "fit_balanced_ensemble",
     "fit_kernel_svms",
     "fit_over_blocks",
+    "learn_labelling",
     "newton_totals",
     "out_of_fold_scores",
     "stratified_folds",

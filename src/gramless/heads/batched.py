@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
-from gramless.heads.newton import Design, Problem, solve, warn_if_unfinished
+from gramless.heads.newton import Design, PrimalProblem, solve, warn_if_unfinished
 from gramless.heads.svm import Head, Weights
 from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
@@ -51,7 +51,7 @@ def fit_all_labels(
         progress.advance(signs.shape[1] - len(varied))
         for block in row_blocks(len(varied), float(BYTES_PER_NUMBER * sum(phi.shape)), budget):
             labels = varied[block]
-            problem = Problem.of(design, loss, signs[:, labels].T, sides[labels], sample_weight)
+            problem = PrimalProblem.of(design, loss, signs[:, labels].T, sides[labels], sample_weight)
             w, n_steps, n_left = solve(problem, tolerance, max_iter, progress)
             coefficients[labels] = w[:, :-1].cpu().numpy()
             intercepts[labels] = w[:, -1].cpu().numpy()

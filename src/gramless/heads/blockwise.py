@@ -52,7 +52,7 @@ from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
-from gramless.heads.newton import Design, Problem, warn_if_unfinished
+from gramless.heads.newton import Design, PrimalProblem, warn_if_unfinished
 from gramless.heads.svm import Head
 from gramless.support.budget import row_blocks
 
@@ -107,7 +107,7 @@ def newton_totals(
     phi = phi.detach() if isinstance(phi, Tensor) else torch.as_tensor(np.require(phi, requirements=["C", "W"]))
     _check(phi, signs, w, reach, sides)
     design = Design(phi)
-    problem = Problem.of(design, loss, signs.T, sides)
+    problem = PrimalProblem.of(design, loss, signs.T, sides)
     margins = problem.signs * design.outputs(design.exact(w))
     around = design.exact(reach)[:, None]
     rise = loss.slope(margins + around, problem.box) - loss.slope(margins - around, problem.box)

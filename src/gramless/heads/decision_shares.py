@@ -32,7 +32,7 @@ from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device, finite
-from gramless.network import Layer, forward
+from gramless.network import Layer, output_values
 from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -96,13 +96,13 @@ def effects(
     drawn, anew : (n_kernels, n), the rows of x and of x' for each kernel
     """
     mixed = torch.stack([of_kernel[rows] for of_kernel, rows in zip(values, drawn, strict=True)])
-    before = forward(layers, mixed) @ coefficients.T  # (n, n_labels)
+    before = output_values(layers, mixed) @ coefficients.T  # (n, n_labels)
     found = []
     for part in parts:
         kept = mixed[part]
         for q in part:
             mixed[q] = values[q][anew[q]]
-        found.append((forward(layers, mixed) @ coefficients.T - before).square().sum(0))
+        found.append((output_values(layers, mixed) @ coefficients.T - before).square().sum(0))
         mixed[part] = kept
     return torch.stack(found, dim=1)
 

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramless.heads import Calibration, Threshold, TopGains, TopK
+from gramless.heads.calibration import Calibration
+from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.operating_points import OperatingPoint, best_recall_weight, operating_points
 from gramless.heads.temperature import Temperature
+from gramless.heads.top_gains import TopGains
 
 
 class Labelling(NamedTuple):

@@ -85,7 +85,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PrimalProblem:
     """Labels that are being solved, one row each: 1/2 |w|^2 and a share of the loss."""
 
     design: Design
@@ -102,7 +102,7 @@ class Problem:
         signs: np.ndarray,
         sides: np.ndarray,
         sample_weight: np.ndarray | None = None,
-    ) -> Problem:
+    ) -> PrimalProblem:
         """signs : (n_labels, n); sides : (n_labels, 2), of negatives and positives; sample_weight : (n,)"""
         y, side = design.exact(signs), design.exact(sides)
         box = torch.where(y > 0, side[:, 1:], side[:, :1])
@@ -110,7 +110,7 @@ class Problem:
             box = box * design.exact(sample_weight)
         return cls(design, loss, y, box, torch.ones_like(side[:, :1]))
 
-    def __getitem__(self, keep: Tensor) -> Problem:
+    def __getitem__(self, keep: Tensor) -> PrimalProblem:
         return replace(self, signs=self.signs[keep], box=self.box[keep], share=self.share[keep])
 
     def pull(self, margins: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ def warn_if_unfinished(n_unfinished: int, n_labels: int, within: str) -> None:
         )
 
 
-def solve(problem: Problem, tolerance: float, max_iter: int, progress: ProgressBar) -> tuple[Tensor, int, int]:
+def solve(problem: PrimalProblem, tolerance: float, max_iter: int, progress: ProgressBar) -> tuple[Tensor, int, int]:
     """Weights (n_labels, d + 1), how many steps were taken, and how many labels have not converged."""
     design = problem.design
     w, margins = problem.signs.new_zeros(len(problem.signs), design.phi.shape[1] + 1), torch.zeros_like(problem.signs)
@@ -157,8 +157,8 @@ def solve(problem: Problem, tolerance: float, max_iter: int, progress: ProgressB
 
 
 def _advance(
-    problem: Problem, w: Tensor, margins: Tensor, at_zero: Tensor, tolerance: float
-) -> tuple[Problem, Tensor, Tensor]:
+    problem: PrimalProblem, w: Tensor, margins: Tensor, at_zero: Tensor, tolerance: float
+) -> tuple[PrimalProblem, Tensor, Tensor]:
     """The problem with every label's share grown as far as w solves it, its gradient, and the labels that are done."""
     pull, losses, squared = problem.pull(margins), problem.losses(margins), 0.5 * w.square().sum(1, keepdim=True)
     share = problem.share
@@ -173,7 +173,7 @@ def _advance(
         share = torch.where(solved & partial, (SHARE_GROWTH * share).clamp_max(1.0), share)
 
 
-def _direction(problem: Problem, margins: Tensor, gradient: Tensor) -> Tensor:
+def _direction(problem: PrimalProblem, margins: Tensor, gradient: Tensor) -> Tensor:
     """Newton's direction by preconditioned conjugate gradients, in the type of the vectors: (n_labels, d + 1)."""
     design = problem.design
     curvature = (problem.share * problem.loss.curvature(margins, problem.box)).to(design.phi.dtype)
@@ -200,7 +200,7 @@ def _direction(problem: Problem, margins: Tensor, gradient: Tensor) -> Tensor:
     return size * found.double()
 
 
-def _length(problem: Problem, w: Tensor, margins: Tensor, direction: Tensor, change: Tensor) -> Tensor:
+def _length(problem: PrimalProblem, w: Tensor, margins: Tensor, direction: Tensor, change: Tensor) -> Tensor:
     """The step length t with P'(t) = 0 along the direction: (n_labels, 1).
 
     P' rises and is linear between kinks, so Newton's method in t, kept inside what is known to enclose the zero,

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from gramless.errors import DataError
-from gramless.heads import TopGains, stratified_folds
+from gramless.heads.out_of_fold import stratified_folds
+from gramless.heads.top_gains import TopGains
 from gramless.metrics import AnnotationScores, annotation_scores
 from gramless.support.progress import ProgressBar
 

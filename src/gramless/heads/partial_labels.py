@@ -9,7 +9,7 @@ from scipy import linalg
 from gramless.errors import DataError
 from gramless.heads.batched import BYTES_PER_NUMBER
 from gramless.heads.losses import SquaredHinge
-from gramless.heads.newton import Design, Problem, solve, warn_if_unfinished
+from gramless.heads.newton import Design, PrimalProblem, solve, warn_if_unfinished
 from gramless.heads.ridge import RANK
 from gramless.heads.svm import Head
 from gramless.support.budget import row_blocks
@@ -66,7 +66,7 @@ def fit_known_hinges(phi: np.ndarray, signs: np.ndarray, C: float, *, budget: in
         for block in row_blocks(len(varied), float(BYTES_PER_NUMBER * sum(phi.shape)), budget):
             labels = varied[block]
             y = design.exact(signs[:, labels].T)
-            problem = Problem(design, SquaredHinge(), y, C * y.abs(), torch.ones_like(y[:, :1]))
+            problem = PrimalProblem(design, SquaredHinge(), y, C * y.abs(), torch.ones_like(y[:, :1]))
             w, n_steps, n_left = solve(problem, TOLERANCE, max_iter, progress)
             warn_if_unfinished(n_left, len(intercepts), f"{max_iter} Newton steps")
             coefficients[labels] = w[:, :-1].numpy()

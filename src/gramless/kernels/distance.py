@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import hypot, sqrt
-from typing import Any, Literal, Self
+from numbers import Integral
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import torch
@@ -14,7 +15,8 @@ from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel, registered
 from gramless.kernels.formula import Formula
 from gramless.kernels.operations import Operation
-from gramless.kernels.statistics import Features, Statistic, check_root
+from gramless.kernels.statistics import Features, Statistic
+from gramless.support.checks import Options, StrOptions
 
 CONSTANT = 1e-13  # of a column's largest number: a smaller spread is rounding
 
@@ -63,6 +65,10 @@ class Distance(Kernel):
     factors: Any = None  # (d,) float64, from fit
 
     conditional = True
+    _parameter_constraints = Kernel._parameter_constraints | {
+        "scaling": [StrOptions(set(get_args(Scaling)))],
+        "root": [Options(Integral, {1, 2, 4})],  # for which roots are exact
+    }
 
     def __post_init__(self) -> None:
         if self.normalize:
@@ -70,9 +76,7 @@ class Distance(Kernel):
                 "the distance kernel is 0 between a sample and itself, so it cannot be normalised to a unit diagonal: "
                 "leave normalize=False, fit scales it by the mean distance."
             )
-        if self.scaling not in ("columns", "rows", "none"):
-            raise ValueError(f"scaling={self.scaling!r}: give 'columns', 'rows' or 'none'.")
-        check_root(self.root, smallest=1)
+        super().__post_init__()
         if (self.centre is None) != (self.factors is None):
             raise ValueError("a distance kernel has both a centre and factors, or neither until it is fitted.")
         if self.centre is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from gramless.kernels.base import Domain, Kernel, registered
 from gramless.kernels.formula import Formula
 from gramless.kernels.operations import Operation
-from gramless.kernels.statistics import Statistic, check_root, roots
-from gramless.support.checks import NOT_NEGATIVE, whole
+from gramless.kernels.statistics import Statistic, roots
+from gramless.support.checks import NOT_NEGATIVE, Options, whole
 
 
 @registered("linear")
@@ -60,9 +61,7 @@ class Hellinger(Kernel):
     root: int = 2
 
     domain = Domain.NONNEGATIVE
-
-    def __post_init__(self) -> None:
-        check_root(self.root, smallest=2)
+    _parameter_constraints = Kernel._parameter_constraints | {"root": [Options(Integral, {2, 4})]}
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -175,10 +175,3 @@ def take_root(x: Tensor, root: int) -> Tensor:
     for _ in range(root.bit_length() - 1):
         x = x.sqrt()
     return x
-
-
-def check_root(root: int, smallest: int) -> None:
-    if root not in (1, 2, 4) or root < smallest:
-        raise ValueError(
-            f"root={root!r}: give {'1, 2 or 4' if smallest == 1 else '2 or 4'}, for which roots are exact."
-        )

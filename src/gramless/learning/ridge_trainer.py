@@ -37,7 +37,7 @@ ROUNDINGS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class Descended:
     """Where a descent ended: the layers, the ridge, and the error of every evaluation."""
 
     layers: tuple[Layer, ...]
@@ -81,7 +81,7 @@ def learn_by_leave_one_out(
     likely = Likely(np.concatenate([_logarithms(layer) for layer in started(layers, elementary)]), spread_of_shares)
     first = elementary.first_tile()
     stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
-    found = Descent(tuple(started(layers, elementary)), FIRST_RIDGE, ())
+    found = Descended(tuple(started(layers, elementary)), FIRST_RIDGE, ())
     with ProgressBar("learning the deep kernel", settings.max_evaluations * len(stages)) as progress:
         for samples in stages:
             n_steps, ridge = settings.max_evaluations, found.ridge
@@ -99,7 +99,7 @@ def descend(
     *,
     tied: bool = False,
     likely: Likely | None = None,
-) -> Descent:
+) -> Descended:
     """From the weights of these layers down the logarithm of the error, all of them free or `tied` to one gain.
 
     likely : what weights are expected to be, which counts the less the more samples there are
@@ -113,7 +113,7 @@ def descend(
     def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = np.inf, np.zeros(len(logarithms) + 1)
         with suppress(DataError):  # exp of too long a step overflows
-            value, gradient = _evaluate(_with_weights(layers, weights(parameters)), elementary, targets, parameters[-1])
+            value, gradient = evaluate(_with_weights(layers, weights(parameters)), elementary, targets, parameters[-1])
         progress.advance()
         if tied:
             gradient = np.array([gradient[:-1].sum(), gradient[-1]])
@@ -140,7 +140,7 @@ def descend(
             "the network gives no finite kernel with its first weights, so nothing can be learned from it: give "
             "smaller gains, or an output activation that grows less than exp."
         )
-    return Descent(_with_weights(layers, weights(end)), float(np.exp(end[-1])), tuple(curve))
+    return Descended(_with_weights(layers, weights(end)), float(np.exp(end[-1])), tuple(curve))
 
 
 def started(layers: Sequence[Layer], elementary: ElementaryValues) -> Sequence[Layer]:
@@ -167,7 +167,7 @@ def kernel_spreads(elementary: ElementaryValues) -> Tensor:
     return torch.where(found > rounding, found, 0.0).cpu()
 
 
-def _evaluate(
+def evaluate(
     layers: Sequence[Layer], elementary: ElementaryValues, targets: Tensor, log_ridge: float
 ) -> tuple[float, np.ndarray]:
     """J(K / s), s the mean diagonal, and its gradient by the logarithms.

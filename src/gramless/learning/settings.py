@@ -82,9 +82,10 @@ class LeaveOneOut:
     max_evaluations: int = 40
     max_samples: int = 5_000
 
+    _parameter_constraints: ClassVar[Constraints] = {"max_evaluations": [whole(1)], "max_samples": [whole(2)]}
+
     def __post_init__(self) -> None:
-        if self.max_evaluations < 1 or self.max_samples < 2:
-            raise ValueError("max_evaluations must be at least 1, and max_samples at least 2.")
+        check_parameters(self)
 
 
 Learning = Supervised | LeaveOneOut

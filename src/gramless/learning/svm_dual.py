@@ -62,7 +62,7 @@ def solve_svm_duals(
     tolerance, n_steps, n_stalls = FIRST_TOLERANCE, 0, 0
     best: DualSolution | None = None
     while True:
-        n_steps += _improve(gram, signs, upper, alpha, slack, tolerance)
+        n_steps += improve(gram, signs, upper, alpha, slack, tolerance)
         outputs = (alpha * signs) @ gram
         slack = signs - outputs  # afresh: steps have let rounding gather
         solution = _certify(signs, upper, alpha.clone(), outputs.double(), n_steps)
@@ -83,7 +83,7 @@ def box(signs: Tensor, C: float) -> Tensor:
     return C * torch.ones_like(signs)
 
 
-def _improve(gram: Tensor, signs: Tensor, upper: Tensor, alpha: Tensor, slack: Tensor, tolerance: float) -> int:
+def improve(gram: Tensor, signs: Tensor, upper: Tensor, alpha: Tensor, slack: Tensor, tolerance: float) -> int:
     if signs.is_cuda:
         from gramless.learning import smo_cuda  # Triton is there only where CUDA is
 

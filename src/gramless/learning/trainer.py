@@ -1,4 +1,8 @@
-"""Learning the weights of a deep kernel network through the SVM dual (section 2 of the paper)."""
+"""Learning the weights of a deep kernel network through the SVM dual (section 2 of the paper).
+
+Weights are on the simplex, non-negative rows with a fixed sum. Free weights run away: the SVM's objective falls when
+the kernel grows, whatever it says about the labels. A row is therefore w = gain softmax(theta), and theta is free.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,11 @@ from gramless.learning.elementary import ElementaryValues, Tile
 from gramless.learning.network_gradient import cross_matrix, gram_matrix, weight_gradients
 from gramless.learning.objectives import Objective, Optimum, spread
 from gramless.learning.settings import Supervised
-from gramless.learning.simplex import logit_gradient, to_logits, to_weights
 from gramless.network import Layer
 from gramless.support.progress import ProgressBar
 
 DECAYS = (0.9, 0.999)  # Adam's
+SMALLEST = 1e-6  # share of a row under which a weight is as good as zero
 
 Score = Callable[[Tensor], float]
 """How good the margins (m, n_labels) of the validation samples are; higher is better."""
@@ -67,7 +71,7 @@ def learn(
                         save_state(state, settings.checkpoint, run)
                 if last or _exhausted(state.curve, settings):
                     break
-                gradients = _gradients(current, elementary, gram, scale, optimum)
+                gradients = objective_gradients(current, elementary, gram, scale, optimum)
                 _adam(state, gradients, current, gains, settings.step_size, optimum.solution.alpha)
                 progress.advance()
         except KeyboardInterrupt:
@@ -77,7 +81,7 @@ def learn(
     return LearningResult(_layers(layers, state.best_logits, gains), tuple(state.curve))
 
 
-def _gradients(
+def objective_gradients(
     layers: Sequence[Layer], elementary: ElementaryValues, gram: Tensor, scale: Tensor, optimum: Optimum
 ) -> list[Tensor]:
     """dJ / dw, with J a function of K / s and s = spread(K).
@@ -149,6 +153,23 @@ def _exhausted(curve: Sequence[CurvePoint], settings: Supervised) -> bool:
     """Whether the score has not risen for as many evaluations as there is patience for."""
     since_best = len(curve) - 1 - curve.index(_best(curve))
     return curve[-1].score is not None and since_best >= settings.patience
+
+
+def to_logits(weights: Tensor) -> tuple[Tensor, Tensor]:
+    """theta (n_units, n_inputs) and the rows' gains (n_units, 1) of given weights."""
+    gains = weights.sum(1, keepdim=True)
+    shares = weights / torch.where(gains > 0, gains, 1.0)
+    return shares.clamp_min(SMALLEST).log(), gains
+
+
+def to_weights(logits: Tensor, gains: Tensor) -> Tensor:
+    return gains * logits.softmax(1)
+
+
+def logit_gradient(gradient: Tensor, weights: Tensor, gains: Tensor) -> Tensor:
+    """dJ / dtheta from dJ / dw: w_q (dJ/dw_q - sum_r (w_r / gain) dJ/dw_r)."""
+    mean = (weights * gradient).sum(1, keepdim=True) / torch.where(gains > 0, gains, 1.0)
+    return weights * (gradient - mean)
 
 
 def _layers(layers: Sequence[Layer], logits: Sequence[Tensor], gains: Sequence[Tensor]) -> tuple[Layer, ...]:

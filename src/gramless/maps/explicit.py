@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, combinations_with_replacement, pairwise
 from math import comb, sqrt
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
 
@@ -83,14 +85,7 @@ def inner(a: Any, b: Any) -> Tensor:
 
 @dataclass(frozen=True)
 class Eigen(MapRecipe):
-    """phi(x) = k(x, S) U of any kernel (Eqs. 6 and 7 with l = 1): exact on the landmarks.
-
-    `n_components` keeps the largest eigenvalues only.
-    """
-
-    n_components: int | None = None
-
-    _parameter_constraints: ClassVar[Constraints] = {"n_components": [whole(1), None]}
+    """phi(x) = k(x, S) U of any kernel (Eqs. 6 and 7 with l = 1): exact on the landmarks."""
 
     def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> EigenMap:
         refuse_conditional([kernel], "an eigendecomposition of one kernel")
@@ -101,7 +96,7 @@ class Eigen(MapRecipe):
             remedy="Use fewer landmarks, or raise memory_budget.",
         )
         exact = landmarks.double()
-        projection = project(kernel.pairwise(exact, exact), self.n_components, landmarks.dtype)
+        projection = project(kernel.pairwise(exact, exact), None, landmarks.dtype)
         warn_if_clipped(projection, f"the {kernel.name} kernel on the landmarks")
         return EigenMap(kernel, landmarks, projection)
 
@@ -247,21 +242,15 @@ def count_monomials(n_features: int, degree: int, offset: float) -> int:
 def monomials(n_features: int, degree: int) -> tuple[Tensor, Tensor]:
     """Non-decreasing index tuples (degree, n_columns), and sqrt of the multinomial coefficient of each.
 
-    Built one degree at a time: a tuple that ends in j is extended by j, j + 1, ..., and its coefficient multiplied by
-    (its new length) / (how often its last index now stands in it).
+    An index more multiplies the coefficient by (the new length) / (how often that index now stands in the tuple).
     """
-    factors = torch.arange(n_features)[None, :]
-    coefficients = torch.ones(n_features, dtype=torch.float64)
-    repeats = torch.ones(n_features, dtype=torch.long)
-    for length in range(2, degree + 1):
-        last = factors[-1]
-        n_children = n_features - last
-        parent = torch.repeat_interleave(n_children)
-        first_child = torch.repeat_interleave(n_children.cumsum(0) - n_children, n_children)
-        new = last[parent] + torch.arange(len(parent)) - first_child
-        repeats = torch.where(new == last[parent], repeats[parent] + 1, 1)
-        factors = torch.cat([factors[:, parent], new[None, :]])
-        coefficients = coefficients[parent] * length / repeats
+    indices = chain.from_iterable(combinations_with_replacement(range(n_features), degree))
+    factors = torch.from_numpy(np.fromiter(indices, np.int64).reshape(-1, degree).T)
+    repeats = torch.ones_like(factors[0])
+    coefficients = repeats.double()
+    for length, (last, new) in enumerate(pairwise(factors), 2):
+        repeats = torch.where(new == last, repeats + 1, 1)
+        coefficients = coefficients * length / repeats
     return factors, coefficients.sqrt()
 
 

@@ -12,19 +12,17 @@ from torch import Tensor
 
 from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device, finite
-from gramless.maps.explicit import Eigen, Exact, ExplicitMap, Fourier, MapRecipe, Unary, inner, refuse_conditional
+from gramless.maps.explicit import Eigen, Exact, ExplicitMap, MapRecipe, Unary, inner, refuse_conditional
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
 from gramless.network import Activation
 from gramless.support.budget import require, row_blocks
-from gramless.support.checks import is_sequence
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
-InputMaps = str | Mapping[str, str | MapRecipe]
+InputMaps = str | Mapping[str, MapRecipe]
 """'eigen', 'paper', or kernel names with the map of each; kernels that are not named get eigendecompositions."""
 
-RECIPES: dict[str, MapRecipe] = {"eigen": Eigen(), "exact": Exact(), "unary": Unary(), "fourier": Fourier()}
 PAPER: dict[str, MapRecipe] = {
     "linear": Exact(),
     "polynomial": Exact(),
@@ -129,24 +127,16 @@ def layered_map(
     samples: Views,
     *,
     input_maps: InputMaps = "eigen",
-    hidden_components: int | Sequence[int | None] | None = None,
-    n_components: int | None = None,
     generator: torch.Generator,
 ) -> LayeredMap:
     """The initial DMN, built greedily, layer by layer (Proposition 2).
 
     A layer's Gram matrices are those of the network itself, g(<phi^c(x_i), phi^c(x_j)>): the DKN's own as long as
-    nothing was truncated or quantised before, and otherwise the ones that the layer really has to reproduce.
+    nothing was quantised before, and otherwise the ones that the layer really has to reproduce.
 
     input_maps : "eigen", "paper", or a mapping of kernel names to maps: the explicit maps of the elementary kernels
-    hidden_components : eigenvectors that are kept in the hidden layers, or in each of them; None keeps all
     samples : whose type the map has, and by whose range input maps quantise
     """
-    n_hidden = len(kernel.layers) - 1
-    hidden: Any = hidden_components
-    hidden = list(hidden) if is_sequence(hidden) else [hidden] * n_hidden
-    if len(hidden) != n_hidden:
-        raise ValueError(f"hidden_components={hidden!r} must name a number for each of the {n_hidden} hidden layers.")
     refuse_conditional((entry.kernel for entry in kernel.inputs), "the layered map")
     n_landmarks, widest = len(landmarks), max(layer.n_inputs + 2 * layer.n_units for layer in kernel.layers)
     require(
@@ -167,13 +157,13 @@ def layered_map(
     layers: list[MapLayer] = []
     spectra: list[list[Projection]] = []
     with ProgressBar("eigendecompositions", sum(layer.n_units for layer in kernel.layers)) as progress:
-        for layer, kept in zip(kernel.layers, [*hidden, n_components], strict=True):
+        for layer in kernel.layers:
             # The kernel is gain times the responses r, its map gain r U with U from the Gram matrix gain r(S, S).
             gain = kernel.scale if layer is kernel.layers[-1] else 1.0
             unfolded = MapLayer(layer.weights.to(device), maps, layer.activation, ())
             units = []
             for gram in unfolded.responses(maps):
-                units.append(project(gain * gram, kept, dtype))
+                units.append(project(gain * gram, None, dtype))
                 progress.advance()
             unfolded = replace(unfolded, projections=[gain * unit.matrix for unit in units])
             layers.append(unfolded.apply(lambda t: t.to(dtype)))
@@ -210,12 +200,4 @@ def choose_recipes(kernel: DeepKernel, input_maps: InputMaps) -> list[MapRecipe]
     unknown = set(input_maps) - names
     if unknown and input_maps is not PAPER:
         raise ValueError(f"input_maps names the kernels {sorted(unknown)}, but this network has {sorted(names)}.")
-    return [_recipe(input_maps.get(entry.kernel.name, "eigen")) for entry in kernel.inputs]
-
-
-def _recipe(spec: str | MapRecipe) -> MapRecipe:
-    if isinstance(spec, MapRecipe):
-        return spec
-    if spec not in RECIPES:
-        raise ValueError(f"input_maps: there is no map named {spec!r}. Maps: {', '.join(RECIPES)}.")
-    return RECIPES[spec]
+    return [input_maps.get(entry.kernel.name, Eigen()) for entry in kernel.inputs]

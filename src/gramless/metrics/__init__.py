@@ -1,6 +1,6 @@
 """Measures as pure functions."""
 
-from gramless.metrics.approximation import Estimate, relative_error, sampled_relative_error
+from gramless.metrics.approximation import Estimate, pairwise_relative_error, relative_error, sampled_relative_error
 from gramless.metrics.labels import (
     AnnotationScores,
     ReliabilityBin,
@@ -24,6 +24,7 @@ __all__ = [
     "mean_average_precision",
     "mf_concepts",
     "mf_samples",
+    "pairwise_relative_error",
     "relative_error",
     "reliability",
     "sampled_relative_error",

@@ -2,17 +2,17 @@
 
 from gramless.network.activations import Activation, make_activation
 from gramless.network.network import Layer, Network, ViewKernel, initial_weights, spread_gains
-from gramless.network.reference import forward, gradients, unit_values
+from gramless.network.reference import gradients, output_values, unit_values
 
 __all__ = [
     "Activation",
     "Layer",
     "Network",
     "ViewKernel",
-    "forward",
     "gradients",
     "initial_weights",
     "make_activation",
+    "output_values",
     "spread_gains",
     "unit_values",
 ]

@@ -18,7 +18,7 @@ GPU_PAIRS = 1 << 20
 BACKWARD_CHUNKS = 4  # as many pairs back as in so many chunks forward: its bookkeeping is longer
 
 
-def forward(layers: Sequence[Layer], values: Tensor) -> Tensor:
+def output_values(layers: Sequence[Layer], values: Tensor) -> Tensor:
     """The output kernel (...) from the elementary kernel values (n_kernels, ...).
 
     Goes through a few thousand pairs at a time, so that hidden values, n_units of them per pair, never reach memory:

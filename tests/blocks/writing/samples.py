@@ -8,7 +8,7 @@ import pyarrow.dataset
 import pytest
 import zarr
 
-from gramless.blocks.formats import RowForm
+from gramless.blocks.formats import RowLayout
 from gramless.blocks.writing import write_rows
 
 SUFFIXES = [".npy", ".zarr", ".parquet"]
@@ -71,7 +71,7 @@ def random_values(shape, dtype, seed=0):
 
 def complete_before(row, values, n_rows=None):
     """How many rows are in whole pieces when the run is stopped at that row."""
-    size = RowForm(values.shape[1:], values.dtype, n_rows).piece_rows
+    size = RowLayout(values.shape[1:], values.dtype, n_rows).piece_rows
     return row - row % size
 
 

@@ -60,8 +60,8 @@ def test_a_small_zarr_array_takes_little_room(tmp_path, monkeypatch):
 
 
 def test_narrow_rows_are_complete_after_seconds_too():
-    assert formats.RowForm((), np.dtype(np.int8)).piece_rows <= 65_536
-    assert formats.RowForm((1 << 40,), np.dtype(np.float64)).piece_rows == 1
+    assert formats.RowLayout((), np.dtype(np.int8)).piece_rows <= 65_536
+    assert formats.RowLayout((1 << 40,), np.dtype(np.float64)).piece_rows == 1
 
 
 def test_zeros_are_zeros_in_zarr(tmp_path):

@@ -52,17 +52,6 @@ def written_in_one_go(rows, path):
 
 @every_format
 @known_or_not
-@pytest.mark.parametrize("width", [None, 6])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-def test_all_rows_are_written(suffix, counted, width, dtype, path, ends, tmp_path):
-    rows = CutRows(random_values((N,) if width is None else (N, width), dtype), ends, counted)
-    assert write_rows(rows, path) == path
-    np.testing.assert_array_equal(found_in(path), rows.expected)
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@every_format
-@known_or_not
 @pytest.mark.parametrize("seed", range(4))
 def test_continues_after_bad_blocks_with_the_same_bytes(suffix, counted, seed, path, partial, values, monkeypatch):
     monkeypatch.setattr(writing, "LOOKED_AT", 1)

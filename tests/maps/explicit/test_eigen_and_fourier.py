@@ -9,12 +9,11 @@ import torch
 from hypothesis import example, given
 
 from gramless.errors import ClippedSpectrumWarning
-from gramless.kernels import Gaussian, Precomputed
+from gramless.kernels import Precomputed
 from gramless.maps.explicit import Eigen, Fourier
 from tests.contracts.samples import generator, sample_sets
 from tests.maps.explicit.cases import EIGEN, FOURIER
 from tests.oracles import kernels as oracle
-from tests.oracles import maps as map_oracle
 
 
 @pytest.mark.parametrize("case", EIGEN, ids=str)
@@ -45,15 +44,6 @@ def test_eigen_is_exact_to_rounding_where_the_gram_matrix_is_well_conditioned(ca
     assert explicit.n_columns == 5
     case.check_equals_kernel(explicit, landmarks, landmarks, 1e-12)
     case.check_equals_kernel(explicit, x, landmarks, 1e-11)
-
-
-def test_eigen_with_fewer_components_is_the_best_approximation_of_that_rank(rng):
-    landmarks = torch.from_numpy(rng.normal(size=(8, 3)))
-    gram = oracle.matrix(oracle.gaussian(1.0), landmarks.numpy(), landmarks.numpy())
-    explicit = Eigen(n_components=3).fit(Gaussian(scale=1.0), landmarks, generator())
-    phi = explicit.transform(landmarks).numpy()
-    assert explicit.n_columns == 3
-    np.testing.assert_allclose(phi @ phi.T, map_oracle.psd_part(gram, 3), rtol=0, atol=1e-12)
 
 
 def test_eigen_says_so_when_the_kernel_is_not_psd():

@@ -39,8 +39,8 @@ def test_leverages_stand_for_really_leaving_out(case, monkeypatch):
     deep_map, views, signs = case
     descent = Descent(deep_map, views, signs)
     with torch.no_grad():
-        phi = descent.moving.features(descent._rows, descent.moving.placed()).numpy()
-    targets, ridge = descent._targets.numpy(), descent._log_ridge.exp().item()
+        phi = descent.moving.features(descent.rows, descent.moving.placed()).numpy()
+    targets, ridge = descent.targets.numpy(), descent.log_ridge.exp().item()
     missed = [targets[i] - ridge_without(phi, targets, ridge, i) for i in range(len(phi))]
     minimised = []
     backward = torch.Tensor.backward

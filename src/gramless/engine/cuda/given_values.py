@@ -21,7 +21,7 @@ from gramless.engine.cuda.products import (
     output_weights,
     weighted_sums,
 )
-from gramless.engine.cuda.structure import Network, count, fits, item, pack, pieces, places, unpack
+from gramless.engine.cuda.structure import PackedNetwork, count, fits, item, pack, pieces, places, unpack
 from gramless.engine.program import DenseLayer
 from gramless.network import reference
 
@@ -118,7 +118,7 @@ def forward(values: Tensor, layers: Sequence[DenseLayer], scale: float, out: Ten
     assert values.dtype == out.dtype == torch.float32
     widths = pieces(n_kernels)
     if not fits(widths, layers):
-        return torch.mul(reference.forward(plain_layers(layers), values), scale, out=out)
+        return torch.mul(reference.output_values(plain_layers(layers), values), scale, out=out)
     packed = _packed(layers, n_kernels)
     _forward_kernel[(triton.cdiv(n_pairs, PAIRS * TILES),)](
         values,
@@ -171,7 +171,7 @@ def backward(values: Tensor, slopes: Tensor, layers: Sequence[DenseLayer]) -> li
     return unpack(totals.sum(0, dtype=torch.float64), packed, layers, widths)
 
 
-def _packed(layers: Sequence[DenseLayer], n_kernels: int) -> Network:
+def _packed(layers: Sequence[DenseLayer], n_kernels: int) -> PackedNetwork:
     widths = pieces(n_kernels)
     return pack(layers, places(n_kernels, sum(widths), layers[0].weights.device), widths)
 

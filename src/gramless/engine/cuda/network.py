@@ -18,7 +18,7 @@ from gramless.engine.cuda.functions import operate
 from gramless.engine.cuda.products import appended, network
 from gramless.engine.cuda.structure import Kernels, arrange, count, fits, item, pack
 from gramless.engine.program import DenseLayer, Elementary, Sides
-from gramless.network import forward
+from gramless.network import output_values
 
 COLUMNS = 64  # of pairs in a tile, all of one row
 ROWS = 16  # that one program goes through, one after the other
@@ -150,7 +150,7 @@ def evaluate(
         here = slice(start, start + n_rows)
         side = Sides(*(part[:, here].contiguous() for part in (rows.shift, rows.gain, rows.factor)))
         values = elementary_values(planes[:, here].contiguous(), elementary, side, columns)
-        out[here] = forward(plain_layers(layers), values).mul_(scale)
+        out[here] = output_values(plain_layers(layers), values).mul_(scale)
     return out
 
 

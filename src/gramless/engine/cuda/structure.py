@@ -106,7 +106,7 @@ def arrange(elementary: Elementary, device: torch.device) -> Kernels:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class PackedNetwork:
     """Layers with padded weights, cut into blocks, (width of inputs, width of units) each, one after the other.
 
     layers: (widths of the units' pieces, first weight of each block by [units' piece][inputs' piece], function,
@@ -117,7 +117,7 @@ class Network:
     weights: Tensor
 
 
-def pack(layers: Sequence[DenseLayer], inputs: Tensor, input_widths: tuple[int, ...]) -> Network:
+def pack(layers: Sequence[DenseLayer], inputs: Tensor, input_widths: tuple[int, ...]) -> PackedNetwork:
     """The network on inputs that lie in the order `inputs` (-1 for padding), in pieces of these widths."""
     described, blocks, first = [], [], 0
     for layer in layers:
@@ -132,7 +132,7 @@ def pack(layers: Sequence[DenseLayer], inputs: Tensor, input_widths: tuple[int, 
             first += columns.numel()
         described.append((widths, tuple(starts), int(layer.function), tuple(layer.coefficients)))
         inputs, input_widths = places(n_units, sum(widths), inputs.device), widths
-    return Network(tuple(described), torch.cat(blocks))
+    return PackedNetwork(tuple(described), torch.cat(blocks))
 
 
 def places(n: int, n_padded: int, device: torch.device) -> Tensor:
@@ -142,7 +142,7 @@ def places(n: int, n_padded: int, device: torch.device) -> Tensor:
 
 
 def unpack(
-    packed: Tensor, network: Network, layers: Sequence[DenseLayer], input_widths: tuple[int, ...]
+    packed: Tensor, network: PackedNetwork, layers: Sequence[DenseLayer], input_widths: tuple[int, ...]
 ) -> list[Tensor]:
     """Numbers that lie like the network's weights as (n_units, n_inputs) of each layer; inputs in their own order."""
     found = []

@@ -45,7 +45,7 @@ from gramless.maps.tuning.representer import (
     first_products,
     responses_and_map,
 )
-from gramless.network import forward
+from gramless.network import output_values
 from gramless.support.budget import require, row_blocks
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
@@ -139,7 +139,7 @@ def descend_pairs(
     n = len(pairs)
     points = (n_landmarks + rows).to(elementary.device)
     index = torch.arange(n, device=elementary.device)
-    kappa = kernel.scale * forward(kernel.layers, elementary[:, index, points[n:]])
+    kappa = kernel.scale * output_values(kernel.layers, elementary[:, index, points[n:]])
     products = first_products(kernel.layers[0], parameters.coefficients, elementary).requires_grad_()
     leaves = parameters.apply(lambda t: t.detach().requires_grad_())  # the same memory
     with torch.enable_grad():

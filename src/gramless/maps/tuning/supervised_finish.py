@@ -26,6 +26,7 @@ from gramless.engine import choose_device
 from gramless.learning import leave_one_out_residuals
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.moving_map import MovingMap
+from gramless.metrics import mean_average_precision
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -42,6 +43,15 @@ RIDGES = (1e-3, 1e-2, 1e-1, 1.0)  # of the kernel's mean diagonal, for its own p
 
 Score = Callable[[Tensor, Tensor], float]
 """How good scores (n, n_labels) rank labels (n, n_labels) of +1 and -1; higher is better."""
+
+
+def ranking(scores: Tensor, signs: Tensor) -> float:
+    """The mean of both mean average precisions, over samples and over labels; 0 where no label is positive."""
+    margins, truth = scores.double().cpu().numpy(), (signs > 0).numpy()
+    if not truth.any():
+        return 0.0
+    by_label = mean_average_precision(margins, truth, over="concepts")
+    return by_label if truth.shape[1] == 1 else (mean_average_precision(margins, truth, over="samples") + by_label) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +96,18 @@ class Descent:
     def __init__(self, deep_map: CollapsedMap, X: Views, signs: Tensor) -> None:
         device = choose_device(X)
         self.moving = MovingMap.of(deep_map, device, with_weights=True)
-        self._rows = self.moving.blocks_of(X)
+        self.rows = self.moving.blocks_of(X)
         centred = signs.double().to(device)
         centred = centred - centred.mean(0)
-        self._targets = (centred + kernel_predictions(deep_map, X, centred)) / 2
+        self.targets = (centred + kernel_predictions(deep_map, X, centred)) / 2
         with torch.no_grad():
-            size = self.moving.features(self._rows, self.moving.placed()).square().sum(1).mean()
-        self._log_ridge = (FIRST_RIDGE * size).log().requires_grad_()
+            size = self.moving.features(self.rows, self.moving.placed()).square().sum(1).mean()
+        self.log_ridge = (FIRST_RIDGE * size).log().requires_grad_()
         self._optimizer = torch.optim.Adam(
             [
                 {"params": self.moving.landmarks.parameters, "lr": STEP_SIZE},
                 {"params": self.moving.log_weights, "lr": WEIGHT_STEP},
-                {"params": [self._log_ridge, self.moving.log_odds], "lr": RIDGE_STEP},
+                {"params": [self.log_ridge, self.moving.log_odds], "lr": RIDGE_STEP},
             ]
         )
 
@@ -123,23 +133,23 @@ class Descent:
         """How well ridge regression on the map, as it is now, ranks the labels of other samples."""
         with torch.no_grad():
             placed = self.moving.placed()
-            _, solution = self._solution(self.moving.features(self._rows, placed))
+            _, solution = self._solution(self.moving.features(self.rows, placed))
             scores = self.moving.features(self.moving.blocks_of(X), placed) @ solution
             return score(scores, signs) if scores.isfinite().all() else -inf
 
     def step(self) -> None:
-        phi = self.moving.features(self._rows, self.moving.placed())
+        phi = self.moving.features(self.rows, self.moving.placed())
         inverse, solution = self._solution(phi)
         leverages = ((phi @ inverse) * phi).sum(1)
-        errors = (self._targets - phi @ solution) / (1 - leverages)[:, None]
+        errors = (self.targets - phi @ solution) / (1 - leverages)[:, None]
         self._optimizer.zero_grad()
         errors.square().mean().backward()
         self.moving.step_(self._optimizer)
 
     def _solution(self, phi: Tensor) -> tuple[Tensor, Tensor]:
         identity = torch.eye(phi.shape[1], dtype=phi.dtype, device=phi.device)
-        inverse = torch.linalg.inv(phi.T @ phi + self._log_ridge.exp() * identity)
-        return inverse, inverse @ (phi.T @ self._targets)
+        inverse = torch.linalg.inv(phi.T @ phi + self.log_ridge.exp() * identity)
+        return inverse, inverse @ (phi.T @ self.targets)
 
 
 def kernel_predictions(deep_map: CollapsedMap, X: Views, targets: Tensor) -> Tensor:

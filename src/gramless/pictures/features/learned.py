@@ -19,7 +19,7 @@ from gramless.pictures.features.names import EFFICIENTNETS, LIBRARIES
 from gramless.pictures.features.pictures import Picture
 from gramless.support.packages import missing, needed
 
-Network = Callable[[Sequence[Picture]], Floats]
+Extractor = Callable[[Sequence[Picture]], Floats]
 """Called on a batch of pictures, gives (n, width) float32."""
 
 
@@ -57,7 +57,7 @@ def has_gpu() -> bool:
 
 
 @cache
-def trained_network(name: str) -> Network:
+def trained_network(name: str) -> Extractor:
     """The network of a view, loaded once in a process, on the GPU if there is one.
 
     name : one of EFFICIENTNETS, whose weights come with a package; torchvision:MODEL or timm:MODEL, for which those
@@ -106,7 +106,7 @@ def before_last_layer(network: nn.Module) -> Callable[[Tensor], Tensor]:
     return features
 
 
-def _efficientnet_lite0(side: int) -> Network:
+def _efficientnet_lite0(side: int) -> Extractor:
     """Means of the last feature map of EfficientNet-Lite0 on ImageNet: 1,280 non-negative numbers."""
     network: Any = efficientnet_lite0(side)
     if not has_gpu():

@@ -167,7 +167,7 @@ def _start_of_sidecar(picture: Path) -> bytes | None:
 def _owners_xmp(picture: Path) -> Iterator[bytes]:
     for read in (lambda: read_sidecar(sidecars_of(picture)[1]), lambda: embedded_packet(picture)):
         try:
-            content = read()
+            content = read()  # type: ignore[no-untyped-call]  # to mypy, a lambda in a tuple has no type
         except (OSError, PacketError):
             continue
         if content is not None:

@@ -7,7 +7,8 @@ import pytest
 import torch
 from sklearn.svm import SVC, LinearSVC
 
-from gramless.heads import Head, KernelOnSubset, LinearOnSubset, SquaredHinge, fit_all_labels, fit_balanced_ensemble
+from gramless.heads import Head, SquaredHinge, fit_all_labels
+from reproduction.ensembles import KernelOnSubset, LinearOnSubset, fit_balanced_ensemble
 
 
 def generator(seed=0):
@@ -175,7 +176,7 @@ def test_processes_change_nothing(samples, monkeypatch, kind):
     X, signs = samples
     fit = LinearOnSubset(X, 1.0, "squared_hinge", 1000, 0) if kind == "linear" else KernelOnSubset(X @ X.T, 1.0)
     here = fit_balanced_ensemble(fit, signs, 3, generator())
-    monkeypatch.setattr("gramless.heads.ensemble.WORTH_PROCESSES", 0)
+    monkeypatch.setattr("reproduction.ensembles.WORTH_PROCESSES", 0)
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     elsewhere = fit_balanced_ensemble(fit, signs, 3, generator())
     np.testing.assert_array_equal(elsewhere.coefficients, here.coefficients)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from sklearn.svm import SVC, LinearSVC
 
-from gramless.heads.svm import Head
+from gramless.heads import Head
 from gramless.support.progress import ProgressBar
 
 N_ROUNDS = 10
