@@ -61,16 +61,18 @@ class HostColumns:
 
     def __init__(self, columns: SampleBlock, statistic: PairStatistic, precision: Precision) -> None:
         self._term, self._step = TERMS[statistic.statistic], 0.0
-        self._z = columns.operand(statistic).contiguous()
+        z = columns.operand(statistic).numpy()
+        self._width = z.shape[1]
         coded = precision is Precision.CODES and columns.x.dtype == torch.float32
         if statistic.statistic is Statistic.MINIMUM and coded:
             self._step = max(float(columns.x.max()) / CODE_LEVELS, torch.finfo(torch.float32).tiny)
-            self._z = torch.from_numpy(cpu.encode(columns.x, self._step))
-            self._term = cpu.Term.MINIMUM_OF_CODES
+            self._z, self._term = cpu.encode(columns.x, self._step), cpu.Term.MINIMUM_OF_CODES
+        else:
+            self._z = cpu.in_panels(z)
 
-    def sums(self, x: Tensor) -> cpu.PairSums:
-        """x : the rows, or what the statistic turns them into"""
-        return cpu.PairSums(self._term, x, self._z, self._step)
+    def sums(self, source: int) -> cpu.PairSums:
+        """source : the number of the rows, or of what the statistic turns them into, among a program's operands"""
+        return cpu.PairSums(source, self._term, self._width, self._z.ctypes.data, self._step)
 
 
 TERMS = {
