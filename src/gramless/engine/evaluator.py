@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from threading import Lock
 from typing import Any, Protocol
 
@@ -25,7 +26,7 @@ from gramless.errors import DataError
 from gramless.kernels import Domain, Kernel
 from gramless.network import Network, ViewKernel, forward
 from gramless.views import Views
-from gramless.views.arrays import numpy_dtype
+from gramless.views.arrays import missing_rows, numpy_dtype
 
 
 class Evaluator(Protocol):
@@ -182,10 +183,13 @@ class FusedOnCpu(_Fused):
 
     def _looked_at(self, rows: list[np.ndarray]) -> tuple[cpu.Packed, list[np.ndarray], np.ndarray]:
         """The program that is exact on these samples, which are checked; what it compares; the rows' numbers."""
+        found = cpu.moments(rows)
         blocks = {
             view: block_of(torch.from_numpy(x), moments, columns.centre)
-            for (view, columns), x, moments in zip(self._columns.items(), rows, cpu.moments(rows), strict=True)
+            for (view, columns), x, moments in zip(self._columns.items(), rows, found, strict=True)
         }
+        if not np.isfinite(found[:, 0]).all():
+            refuse_what_is_no_number(blocks)
         for view, block in blocks.items():
             self._limits[view].check(*block.extremes.tolist())
         program = self._exact_program(blocks)
@@ -267,6 +271,8 @@ class FusedOnGpu(_Fused):
         fine = [forms[0].is_fine(*pair) for forms, pair in zip(self._forms, pairs, strict=True)]
         asked = [verdict[None] for verdict in fine if isinstance(verdict, Tensor)]
         told = torch.cat([block.extremes for block in blocks.values()] + asked).tolist()
+        if not all(map(isfinite, told)):
+            refuse_what_is_no_number(blocks)
         for number, view in enumerate(blocks):
             self._limits[view].check(*told[2 * number : 2 * number + 2])
         verdicts = iter(told[2 * len(blocks) :])
@@ -305,6 +311,16 @@ class Limits:
         if low < self.low or not max(-low, high) <= self.size:
             for entry in self.entries:
                 on_view(entry, entry.kernel.check_range, low, high, self.width, self.dtype)
+
+
+def refuse_what_is_no_number(blocks: Mapping[str, SampleBlock]) -> None:
+    """NaN and infinity, which were not there when views were made of the caller's memory."""
+    for view, block in blocks.items():
+        rows = missing_rows(view, block.x, 0)
+        if rows is not None:
+            raise DataError(
+                f"view {view!r} contains NaN in all columns of row {int(rows.argmax())}, as it did not before."
+            )
 
 
 def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *arguments: Any) -> Any:

@@ -57,7 +57,7 @@ def own_numbers(own: Any, places: Any, top: Any, bottom: Any, found: Any, number
             d = widths[view]
             tiles.moments(places[view] + i * d * size, d, np.intp(found.ctypes.data) + view * 4 * size, 1, zero)
             low, high = found[view, 2], found[view, 3]
-            if low < bounds[view, 0] or not max(-low, high) <= bounds[view, 1]:
+            if not np.isfinite(found[view, 0]) or low < bounds[view, 0] or not max(-low, high) <= bounds[view, 1]:
                 return False
         for q in range(len(a)):
             u = found[source[q, 0], source[q, 1]]
