@@ -152,6 +152,7 @@ class FusedOnCpu(_Fused):
         self._packed_layers = cpu.pack_layers(self._layers, len(self._inputs), self._number)
         self._no_layers = cpu.no_layers(len(self._inputs), self._number)
         self._panels: tuple[Tensor | None, np.ndarray] = None, np.empty(0)  # of the matrix that was last projected by
+        self._column_panels: dict[int, np.ndarray] = {}
         self._host_columns: dict[Plane, HostColumns] = {}
         self._packed: dict[Program, cpu.Packed] = {}
         limits = {view: (limits.low, limits.size) for view, limits in self._limits.items()}
@@ -215,7 +216,7 @@ class FusedOnCpu(_Fused):
                 continue
             columns = self._host_columns.get((view, statistic))
             if columns is None:
-                columns = HostColumns(self._columns[view], statistic, self._precision)
+                columns = HostColumns(self._columns[view], statistic, self._precision, self._column_panels)
                 self._host_columns[view, statistic] = columns
             sums.append(columns.sums(source))
         kernels = cpu.pack_kernels(program.elementary, program.columns, self._number)
