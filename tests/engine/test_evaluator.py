@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
-from gramless.engine.evaluator import FusedEvaluator, ReferenceEvaluator
+from gramless.engine.evaluator import FusedOnCpu, ReferenceEvaluator
 from gramless.engine.forms import fine_enough, forms_of
 from gramless.engine.precision import _warn_once, products_on_gpu
 from gramless.engine.samples import sample_block
@@ -68,7 +68,7 @@ def network(rng, widths, hidden, n_kernels):
 
 
 def both(inputs, layers, X, Z, scale=1.3):
-    fused = FusedEvaluator(Network(inputs, layers, scale), Z, CPU, Precision.FLOAT32)
+    fused = FusedOnCpu(Network(inputs, layers, scale), Z, CPU, Precision.FLOAT32)
     exact = ReferenceEvaluator(Network(inputs, layers, scale), Z, torch.float64, CPU)
     return fused, exact
 
@@ -105,7 +105,7 @@ def test_fused_equals_reference_in_float64(seed, n, m, widths, hidden, n_kernels
     rng = np.random.default_rng(seed)
     inputs, layers = network(rng, widths, hidden, n_kernels)
     X, Z = (gl.Views({f"v{i}": rng.random((k, width)) / width for i, width in enumerate(widths)}) for k in (n, m))
-    fused = FusedEvaluator(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, torch.float64)
+    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, torch.float64)
     exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
     torch.testing.assert_close(fused.values(X), exact.values(X), rtol=1e-12, atol=1e-30)
     torch.testing.assert_close(fused.elementary(X), exact.elementary(X), rtol=1e-12, atol=1e-14)
@@ -194,7 +194,7 @@ def test_every_distance_of_a_view_has_its_own_plane_and_copies_share_one(rng):
     layers = (Layer([[0.3] * 5], make_activation("exp")),)
     X = views(rng, 6, (5,))
     fused, exact = both(inputs, layers, X, Z)
-    assert len(fused._prepare(X)[1]) == 4
+    assert len(fused._cheapest.planes) == 4
     torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-6)
 
 
@@ -203,7 +203,7 @@ def test_threads_and_the_other_rows_change_no_bit(rng, dtype):
     X, Z = views(rng, 130, (40, 21)), views(rng, 70, (40, 21))
     inputs, _ = network(rng, (40, 21), (9,), 8)
     layers = tuple(Layer(rng.random((k, n)), make_activation("tanh")) for n, k in ((8, 9), (9, 1)))
-    fused = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.FLOAT32, dtype)
+    fused = FusedOnCpu(Network(inputs, layers), Z, CPU, Precision.FLOAT32, dtype)
     matrix = torch.from_numpy(rng.random((70, 11))).to(dtype)
     before, found = torch.get_num_threads(), []
     try:
@@ -223,14 +223,14 @@ def test_functions_of_the_user_run_by_the_reference(rng):
     known = (Layer([[1.0]], make_activation("exp")),)
     assert isinstance(make_evaluator(Network(inputs, own), Z, torch.float32, CPU), ReferenceEvaluator)
     for dtype in (torch.float32, torch.float64):
-        assert isinstance(make_evaluator(Network(inputs, known), Z, dtype, CPU), FusedEvaluator)
+        assert isinstance(make_evaluator(Network(inputs, known), Z, dtype, CPU), FusedOnCpu)
 
 
 def test_negative_values_are_refused_with_the_name_of_their_view(rng):
     Z = views(rng, 5, (3, 4))
     inputs = (ViewKernel("v0", Linear()), ViewKernel("v1", Intersection()))
     layers = (Layer([[1.0, 1.0]], make_activation("exp")),)
-    fused = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.FLOAT32)
+    fused = FusedOnCpu(Network(inputs, layers), Z, CPU, Precision.FLOAT32)
     signed = gl.Views({"v0": -np.ones((2, 3)), "v1": -np.ones((2, 4))})
     with pytest.raises(DataError, match=r"view 'v1'.*non-negative"):
         fused.values(signed)
@@ -241,7 +241,7 @@ def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
     inputs = (ViewKernel("v0", Intersection()),)
     layers = (Layer([[1.0]], make_activation("identity")),)
     exact = ReferenceEvaluator(Network(inputs, layers), Z, torch.float64, CPU).values(X)
-    coded = FusedEvaluator(Network(inputs, layers), Z, CPU, Precision.CODES).values(X)
+    coded = FusedOnCpu(Network(inputs, layers), Z, CPU, Precision.CODES).values(X)
     step = Z["v0"].max() / 255
     assert 0 < (coded - exact).abs().max() <= 64 * step / 2
     assert (coded - exact).abs().mean() < 64**0.5 * step  # rounding evens out
@@ -262,7 +262,7 @@ def test_a_product_on_the_cpu_leaves_the_gpus_setting_alone(rng):
     matmul.fp32_precision = "tf32"
     try:
         with Watch():
-            FusedEvaluator(network, X, CPU, Precision.FLOAT32).values(X)
+            FusedOnCpu(network, X, CPU, Precision.FLOAT32).values(X)
     finally:
         matmul.fp32_precision = before
     assert seen

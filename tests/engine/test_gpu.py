@@ -1,11 +1,14 @@
 """The engine on a GPU against the CPU: skipped where there is none."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
 
 import gramless as gl
 from gramless.engine import FeaturewiseSum
+from gramless.kernels import NAMED
 from gramless.kernels.statistics import Statistic
 from tests.networks import random_kernel, random_views
 
@@ -92,3 +95,32 @@ def test_slopes_of_columns_are_the_cpus(statistic, rng):
         sums = FeaturewiseSum.apply(x.to(device), columns, statistic)
         found.append(torch.autograd.grad(sums, columns, cotangent.to(device))[0].cpu())
     torch.testing.assert_close(*found, rtol=1e-5, atol=1e-2)  # sums of 700 numbers up to 3, of both signs
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_every_kernel_by_name_has_the_cpus_values(rng, name):
+    """Alone and normalised as a network would take it: the operation, the statistic and the sides of each."""
+    X = random_views(rng, 400, (33, 5), np.float32)
+    activation = "exp" if NAMED[name].conditional else "tanh"
+    network = gl.DeepKernelNetwork((name,), (6,), activation=activation, learning=None, random_state=0)
+    with gl.config_context(device="cpu"):
+        kernel = network.fit(X).kernel_
+        exact = kernel(X[:300], X[300:])
+    found = values(kernel, X[:300], X[300:], device="cuda")
+    allowed = 2e-4 if NAMED[name].conditional else 1e-5  # distances are differences of large numbers
+    assert np.abs(found - exact).max() <= allowed * np.abs(exact).max()
+
+
+def test_files_in_blocks_on_several_threads_have_the_vectors_of_all_at_once(network, tmp_path):
+    X, kernel = network
+    for name in X.names:
+        np.save(tmp_path / f"{name}.npy", X[name])
+    arrays = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in X.names}
+    with gl.config_context(device="cuda"):
+        dmn = gl.DeepMapNetwork(kernel, 60, random_state=0).fit(X)
+        whole = dmn.transform(X)
+        for rows in (100, 1000):
+            in_blocks = np.asarray(dmn.transform(gl.in_blocks(arrays, rows=rows)))
+            np.testing.assert_allclose(in_blocks, whole, rtol=1e-4, atol=1e-5 * np.abs(whole).max())
+        with ThreadPoolExecutor(4) as pool:
+            assert all(np.array_equal(found, whole) for found in pool.map(lambda _: dmn.transform(X), range(12)))

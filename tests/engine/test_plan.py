@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gramless as gl
 from gramless.engine import make_plan
+from gramless.engine.cpu.network import MOST_ROWS
 from gramless.engine.plan import Plan
 from gramless.kernels import Distance, Gaussian, Hellinger, Intersection, Linear
 from gramless.network import Layer, Network, ViewKernel, make_activation
@@ -59,7 +60,9 @@ def test_a_plan_counts_the_roots_and_the_scaled_samples_of_every_kernel():
     scaled = "v: scaled, centred inner products for distance"
     roots = "v: inner products of roots for hellinger"
     assert [step.what for step in made.steps[:3]] == [scaled, scaled, roots]
-    assert made.block_bytes == 4 * ((100 + 50) * (2 * 10 + 3 * 10 + 3 * 3) + 4 * 100 * 50)
+    a_thread = 4 * 64 * (3 * MOST_ROWS + 2 * 3) + 10 * MOST_ROWS  # three planes, two tiles of units; codes
+    samples, values = (100 + 50) * (2 * 10 + 3 * 10 + 3 * 3), 100 * 50
+    assert made.block_bytes == 4 * (samples + values) + torch.get_num_threads() * a_thread
 
 
 def test_operations_are_counted_per_pair_and_per_row():

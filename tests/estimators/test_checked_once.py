@@ -82,3 +82,18 @@ def test_views_whose_memory_has_changed_since_are_found_out(data):
     for estimator in ESTIMATORS.values():
         with pytest.raises(gl.DataError, match="view 'b' contains NaN"):
             estimator.fit(views, y)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("whole_row", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_and_so_are_views_that_a_fitted_model_uses(data, bad, whole_row, dtype):
+    X, y = data
+    X = {name: block.astype(dtype) for name, block in X.items()}
+    views, models = gl.Views(X), [estimator.fit(X, y) for estimator in ESTIMATORS.values()]
+    X["b"][3, slice(None) if whole_row else 1] = bad
+    for model in models:
+        for method in ("predict", "transform", "decision_function"):
+            if hasattr(model, method):
+                with pytest.raises(gl.DataError, match="view 'b' contains NaN"):
+                    getattr(model, method)(views)

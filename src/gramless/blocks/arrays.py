@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
 from torch import Tensor
 
@@ -123,10 +124,19 @@ def read_rows(array: Any, rows: slice) -> Any:
     found = array[rows]
     if not isinstance(found, np.memmap):
         return found
-    copied = np.array(found)
+    copied = _new_array(found)
+    np.copyto(copied, found)
     if array.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):  # what was changed in a private map lives in its pages
         found._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
     return copied
+
+
+def _new_array(like: np.ndarray) -> np.ndarray:
+    """Memory for the same numbers, page-locked where a GPU is to take them: they are copied once on their way to it."""
+    if not computes_on_gpu():
+        return np.empty(like.shape, like.dtype)
+    memory = torch.empty(like.nbytes, dtype=torch.uint8, pin_memory=True)
+    return memory.numpy().view(like.dtype).reshape(like.shape)
 
 
 def suitable_rows(row_bytes: int) -> int:

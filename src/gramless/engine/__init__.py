@@ -1,6 +1,6 @@
 """Evaluating networks at the speed of the machine, within a memory budget."""
 
-from gramless.engine.device import choose_device, choose_precision
+from gramless.engine.device import choose_device, choose_precision, settle
 from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
@@ -10,7 +10,7 @@ from gramless.engine.passes import network_gradients, network_values
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.precision import Precision
 from gramless.engine.samples import RootedBlock, SampleBlock
-from gramless.engine.streaming import RowSink, on_device
+from gramless.engine.streaming import RowSink, new_rows, on_device
 
 __all__ = [
     "Evaluator",
@@ -34,7 +34,9 @@ __all__ = [
     "make_plan",
     "network_gradients",
     "network_values",
+    "new_rows",
     "on_device",
     "on_view",
     "projected_blocks",
+    "settle",
 ]

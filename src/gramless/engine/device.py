@@ -28,3 +28,9 @@ def choose_device(X: Views | None = None) -> torch.device:
 def choose_precision(device: torch.device) -> Precision:
     """As wished, where the device has it."""
     return Precision.of(get_config()["precision"], device)
+
+
+def settle(device: torch.device) -> None:
+    """What was made for many uses is there, whichever stream uses it next."""
+    if device.type == "cuda":
+        torch.cuda.current_stream(device).synchronize()

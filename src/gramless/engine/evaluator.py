@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +15,8 @@ from torch import Tensor
 
 from gramless.engine import cpu
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.engine.forms import Form, Plane, fine_enough, forms_of, numbers_of, plain_numbers, share_planes
+from gramless.engine.device import settle
+from gramless.engine.forms import Form, Plane, fine_enough, forms_of, numbers_of, own_numbers, share_planes
 from gramless.engine.pair_statistics import PairStatistic
 from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
@@ -22,7 +26,7 @@ from gramless.errors import DataError
 from gramless.kernels import Domain, Kernel
 from gramless.network import Network, ViewKernel, output_values
 from gramless.views import Views
-from gramless.views.arrays import numpy_dtype
+from gramless.views.arrays import missing_rows, numpy_dtype
 
 
 class Evaluator(Protocol):
@@ -41,7 +45,7 @@ def make_evaluator(
     """The fused evaluator where there is one, or the reference."""
     if find_backend(network.layers, dtype, device) is None:
         return ReferenceEvaluator(network, Z, dtype, device)
-    kind = FusedEvaluator if device.type == "cpu" else FusedOnGpu
+    kind = FusedOnCpu if device.type == "cpu" else FusedOnGpu
     return kind(network, Z, device, precision, dtype)
 
 
@@ -78,19 +82,15 @@ class Program:
     columns: Sides
 
 
-class _Fused:
+class _Fused(ABC):
     """What the fused evaluators share: columns, checks, and programs for samples of all kinds."""
 
     def __init__(
-        self,
-        network: Network,
-        Z: Views,
-        device: torch.device,
-        precision: Precision,
-        dtype: torch.dtype = torch.float32,
+        self, network: Network, Z: Views, device: torch.device, precision: Precision, dtype: torch.dtype = torch.float32
     ) -> None:
         self._inputs, self._scale, self._device, self._precision = network.inputs, network.scale, device, precision
         self._dtype, self._layers = dtype, dense_layers(network.layers, device, dtype)
+        self._backend: Any = find_backend(network.layers, dtype, device)
         self._n_columns = len(Z)
         self._columns: dict[str, SampleBlock] = {}
         self._limits: dict[str, Limits] = {}
@@ -101,7 +101,12 @@ class _Fused:
             self._limits[view].check(*self._columns[view].extremes.tolist())
         self._forms = [forms_of(entry.kernel) for entry in network.inputs]
         self._programs: dict[tuple[PairStatistic, ...], Program] = {}
-        self._prepared: dict[Plane, Any] = {}
+        self._cheapest = self._program([forms[0] for forms in self._forms])
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """What most samples will need."""
 
     def _exact_program(self, blocks: dict[str, SampleBlock]) -> Program:
         """In the cheapest forms that are exact on these samples."""
@@ -133,99 +138,102 @@ class _Fused:
         return on_view(ViewKernel(view, kernel), kernel.pairwise, x, self._columns[view].x)
 
 
-class FusedEvaluator(_Fused):
-    """Pair statistics, kernels, layers, activations and the projection in one pass: on the CPU.
+class FusedOnCpu(_Fused):
+    """Pair statistics, kernels, layers, activations and the projection in one pass.
 
     Per pair: the statistics' multiply-adds or minima, and n_kernels n_units multiply-adds; nothing of size
-    n_planes n m, n_kernels n m or n_units n m is in memory.
+    n_planes n m, n_kernels n m or n_units n m is in memory. Where the rows' numbers follow from their sums, the same
+    pass looks at the rows as well, and gives up where the cheapest forms are not exact, or a value may not be: one
+    sample is one call of compiled code, and little Python.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        Z: Views,
-        device: torch.device,
-        precision: Precision,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        super().__init__(network, Z, device, precision, dtype)
-        self._packed_layers = cpu.pack_layers(self._layers, len(self._inputs), numpy_dtype(dtype))
-        self._packed: dict[Program, cpu.Kernels] = {}
-        self._cheapest = self._program([forms[0] for forms in self._forms])
-        shifts = self._cheapest.columns.shift
-        self._own = plain_numbers(self._inputs, self._cheapest.forms, self._columns, shifts)
+    def _prepare(self) -> None:
+        self._number = numpy_dtype(self._dtype)
+        self._packed_layers = cpu.pack_layers(self._layers, len(self._inputs), self._number)
+        self._no_layers = cpu.no_layers(len(self._inputs), self._number)
+        self._panels: tuple[Tensor | None, np.ndarray] = None, np.empty(0)  # of the matrix that was last projected by
+        self._column_panels: dict[int, np.ndarray] = {}
+        self._host_columns: dict[Plane, HostColumns] = {}
+        self._packed: dict[Program, cpu.Packed] = {}
+        limits = {view: (limits.low, limits.size) for view, limits in self._limits.items()}
+        own = own_numbers(self._inputs, self._cheapest.forms, self._columns, self._cheapest.columns.shift, limits)
+        self._plain = None if own is None else self._pack(self._cheapest, own)
 
     def values(self, X: Views) -> Tensor:
-        return self._evaluated(X, None, self._n_columns)
+        return self._evaluated(X, (len(X), self._n_columns), self._packed_layers)
 
     def projected(self, X: Views, matrix: Tensor) -> Tensor:
-        return self._evaluated(X, matrix.T.contiguous(), matrix.shape[1])
-
-    def _evaluated(self, X: Views, transposed: Tensor | None, width: int) -> Tensor:
-        kernels, sums, rows = self._prepare(X)
-        output = torch.empty(len(X), width, dtype=self._dtype)
-        cpu.evaluate(sums, kernels, rows, self._packed_layers, self._scale, output, transposed)
-        return output
+        kept, panels = self._panels
+        if kept is not matrix:
+            panels = cpu.in_panels(matrix.numpy().T)
+            self._panels = matrix, panels
+        return self._evaluated(X, (len(X), matrix.shape[1]), self._packed_layers, panels)
 
     def elementary(self, X: Views) -> Tensor:
-        kernels, sums, rows = self._prepare(X)
-        output = torch.empty(len(self._inputs), len(X), self._n_columns, dtype=self._dtype)
-        cpu.elementary_values(sums, kernels, rows, output)
-        return output
+        return self._evaluated(X, (len(self._inputs), len(X), self._n_columns), self._no_layers)
 
-    def _prepare(self, X: Views) -> tuple[cpu.Kernels, list[cpu.PairSums], np.ndarray]:
-        """The program that is exact on these samples, after they are checked; what to sum up; the rows' numbers.
+    def _evaluated(
+        self, X: Views, shape: tuple[int, ...], layers: cpu.Layers, matrix: np.ndarray | None = None
+    ) -> Tensor:
+        out = np.empty(shape, self._number)
+        rows = [X.array(view, self._number) for view in self._columns]
+        if self._plain is None or not cpu.evaluate(self._plain, rows, None, layers, self._scale, out, matrix):
+            program, operands, numbers = self._looked_at(rows)
+            cpu.evaluate(program, operands, numbers, layers, self._scale, out, matrix)
+        return torch.from_numpy(out)
 
-        One look at the samples is enough where their kernels are plain and the cheapest forms exact.
-        """
-        rows = {view: X.tensor(view, self._dtype, self._device).contiguous() for view in self._columns}
-        look = cpu.look(list(rows.values()), self._own or cpu.no_kernels(numpy_dtype(self._dtype)))
-        if len(X):
-            lows, highs = look.moments[:, 2].min(1).tolist(), look.moments[:, 3].max(1).tolist()
-            for limits, low, high in zip(self._limits.values(), lows, highs, strict=True):
-                limits.check(low, high)
-        program, numbers, blocks = self._cheapest, look.numbers, None
-        if self._own is None or not look.exact:
-            blocks = {
-                view: block_of(x, moments, self._columns[view].centre)
-                for (view, x), moments in zip(rows.items(), look.moments, strict=True)
-            }
-            program = self._exact_program(blocks)
-            numbers = numbers_of(self._inputs, program.forms, blocks).numpy()
-        sums = []
-        for plane in program.planes:
-            view, statistic = plane
-            if statistic.kernel is not None:
-                sums.append(cpu.PairSums(cpu.Term.GIVEN, self._given(view, statistic.kernel, rows[view]).contiguous()))
-            else:
-                x = rows[view] if blocks is None else blocks[view].operand(statistic)
-                sums.append(self._host_columns(plane).sums(x))
+    def _looked_at(self, rows: list[np.ndarray]) -> tuple[cpu.Packed, list[np.ndarray], np.ndarray]:
+        """The program that is exact on these samples, which are checked; what it compares; the rows' numbers."""
+        found = cpu.moments(rows)
+        blocks = {
+            view: block_of(torch.from_numpy(x), moments, columns.centre)
+            for (view, columns), x, moments in zip(self._columns.items(), rows, found, strict=True)
+        }
+        if not np.isfinite(found[:, 0]).all():
+            refuse_what_is_no_number(blocks)
+        for view, block in blocks.items():
+            self._limits[view].check(*block.extremes.tolist())
+        program = self._exact_program(blocks)
         if program not in self._packed:
-            self._packed[program] = cpu.pack_kernels(program.elementary, program.columns, numpy_dtype(self._dtype))
-        return self._packed[program], sums, numbers
+            self._packed[program] = self._pack(program)
+        operands = [
+            blocks[view].operand(statistic)
+            if statistic.kernel is None
+            else self._given(view, statistic.kernel, blocks[view].x)
+            for view, statistic in program.planes
+        ]
+        numbers = numbers_of(self._inputs, program.forms, blocks).numpy()
+        return self._packed[program], [x.contiguous().numpy() for x in operands], numbers
 
-    def _host_columns(self, plane: Plane) -> HostColumns:
-        if plane not in self._prepared:
-            self._prepared[plane] = HostColumns(self._columns[plane[0]], plane[1], self._precision)
-        return self._prepared[plane]
+    def _pack(self, program: Program, own: cpu.Own | None = None) -> cpu.Packed:
+        """With `own`, rows are compared as they are: all planes of a view have one operand."""
+        views = list(self._columns)
+        sums = []
+        for number, (view, statistic) in enumerate(program.planes):
+            source = number if own is None else views.index(view)
+            if statistic.kernel is not None:
+                sums.append(cpu.PairSums(source, cpu.Term.GIVEN, self._n_columns))
+                continue
+            columns = self._host_columns.get((view, statistic))
+            if columns is None:
+                columns = HostColumns(self._columns[view], statistic, self._precision, self._column_panels)
+                self._host_columns[view, statistic] = columns
+            sums.append(columns.sums(source))
+        kernels = cpu.pack_kernels(program.elementary, program.columns, self._number)
+        return cpu.Packed(cpu.pack_statistics(sums), kernels, own or cpu.no_kernels(self._number))
 
 
 class FusedOnGpu(_Fused):
     """Pair statistics view by view, then kernels, layers and activations in one pass over them.
 
-    Per pair: as above, and n_planes values written and read.
+    Per pair: as above, and n_planes values written and read. What is kept is there before it is used, since blocks are
+    computed on streams of their own.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        Z: Views,
-        device: torch.device,
-        precision: Precision,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        super().__init__(network, Z, device, precision, dtype)
-        self._backend: Any = find_backend(network.layers, dtype, device)
+    def _prepare(self) -> None:
+        self._prepared: dict[Plane, StatisticColumns] = {}
+        self._turn = Lock()
+        self._settled(self._cheapest)
 
     def values(self, X: Views) -> Tensor:
         program, planes, rows = self._planes(X)
@@ -255,7 +263,7 @@ class FusedOnGpu(_Fused):
             if statistic.kernel is not None:
                 plane.copy_(self._given(view, statistic.kernel, blocks[view].x))
             else:
-                self._prepare((view, statistic)).fill(plane, blocks[view])
+                self._prepared[view, statistic].fill(plane, blocks[view])
         return program, planes, Sides(*numbers_of(self._inputs, program.forms, blocks))
 
     def _checked_program(self, blocks: dict[str, SampleBlock]) -> Program:
@@ -264,17 +272,24 @@ class FusedOnGpu(_Fused):
         fine = [forms[0].is_fine(*pair) for forms, pair in zip(self._forms, pairs, strict=True)]
         asked = [verdict[None] for verdict in fine if isinstance(verdict, Tensor)]
         told = torch.cat([block.extremes for block in blocks.values()] + asked).tolist()
+        if not all(map(isfinite, told)):
+            refuse_what_is_no_number(blocks)
         for number, view in enumerate(blocks):
             self._limits[view].check(*told[2 * number : 2 * number + 2])
         verdicts = iter(told[2 * len(blocks) :])
-        settled = [next(verdicts) if isinstance(verdict, Tensor) else verdict for verdict in fine]
-        return self._program([forms[0] for forms in self._forms]) if all(settled) else self._exact_program(blocks)
+        if all(next(verdicts) if isinstance(verdict, Tensor) else verdict for verdict in fine):
+            return self._cheapest
+        with self._turn:
+            return self._settled(self._exact_program(blocks))
 
-    def _prepare(self, plane: Plane) -> StatisticColumns:
-        if plane not in self._prepared:
-            view, statistic = plane
-            self._prepared[plane] = prepare_columns(statistic, self._columns[view], self._backend, self._precision)
-        return self._prepared[plane]
+    def _settled(self, program: Program) -> Program:
+        """With what its planes need of the columns."""
+        for view, statistic in program.planes:
+            if statistic.kernel is None and (view, statistic) not in self._prepared:
+                columns = prepare_columns(statistic, self._columns[view], self._backend, self._precision)
+                self._prepared[view, statistic] = columns
+        settle(self._device)
+        return program
 
 
 @dataclass(frozen=True)
@@ -297,6 +312,16 @@ class Limits:
         if low < self.low or not max(-low, high) <= self.size:
             for entry in self.entries:
                 on_view(entry, entry.kernel.check_range, low, high, self.width, self.dtype)
+
+
+def refuse_what_is_no_number(blocks: Mapping[str, SampleBlock]) -> None:
+    """NaN and infinity, which were not there when views were made of the caller's memory."""
+    for view, block in blocks.items():
+        rows = missing_rows(view, block.x, 0)
+        if rows is not None:
+            raise DataError(
+                f"view {view!r} contains NaN in all columns of row {int(rows.argmax())}, as it did not before."
+            )
 
 
 def on_view(entry: ViewKernel, evaluate: Callable[..., Any], *arguments: Any) -> Any:

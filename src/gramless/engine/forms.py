@@ -101,31 +101,36 @@ def numbers_of(inputs: Sequence[ViewKernel], forms: Sequence[Form], blocks: Mapp
     return torch.stack(numbers, 1)
 
 
-def plain_numbers(
-    inputs: Sequence[ViewKernel], forms: Sequence[Form], columns: Mapping[str, SampleBlock], shifts: Tensor
+def own_numbers(
+    inputs: Sequence[ViewKernel],
+    forms: Sequence[Form],
+    columns: Mapping[str, SampleBlock],
+    shifts: Tensor,
+    limits: Mapping[str, tuple[float, float]],
 ) -> Own | None:
     """The same for compiled code, where all that kernels ask for is in the moments of rows; None where it is not.
 
     shifts : of the columns, (n_kernels, m)
+    limits : of the values of each view, the least and the largest absolute one
     """
     views, kinds = list(columns), {Statistic.MINIMUM: 0, Statistic.INNER_PRODUCT: 1}
     source, numbers = [], []
     for entry, form, shift in zip(inputs, forms, shifts.abs().amax(1).tolist(), strict=True):
         formula, statistic = form.formula, form.statistic
         asks = form.of_products or formula.asks_for_own
-        if (
-            statistic.features is not None
-            or formula.size
-            or formula.unit
-            or (asks and statistic.statistic not in kinds)
-        ):
+        beyond = statistic.kernel is not None or statistic.features is not None or formula.size or formula.unit
+        if beyond or (asks and statistic.statistic not in kinds):
             return None
         source.append((views.index(entry.view), kinds.get(statistic.statistic, 0)))
         a, b = (formula.slope, 0.0) if form.of_products else (0.0, formula.offset / 2)
         largest = EXPONENT_ROUNDING / 2 / formula.steepness - shift if form.of_products else inf
         numbers.append((a, b, formula.cosine, formula.slope, formula.offset, largest))
-    a, b, cosine, slope, offset, largest = np.array(numbers, float).T.astype(shifts.numpy().dtype)
-    return Own(np.array(source, np.int64), a, b, cosine > 0, slope, offset, largest)
+    dtype = shifts.numpy().dtype
+    a, b, cosine, slope, offset, largest = np.array(numbers, float).T.astype(dtype)
+    widths = np.array([block.x.shape[1] for block in columns.values()], np.int64)
+    with np.errstate(over="ignore"):  # a bound that the type does not hold is none
+        bounds = np.array([limits[view] for view in views]).astype(dtype)
+    return Own(np.array(source, np.int64), a, b, cosine > 0, slope, offset, largest, widths, bounds)
 
 
 def share_planes(inputs: Sequence[ViewKernel], forms: Sequence[Form]) -> tuple[list[Plane], list[int]]:

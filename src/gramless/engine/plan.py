@@ -8,6 +8,7 @@ from math import isqrt
 
 import torch
 
+from gramless.engine import cpu
 from gramless.engine.backends import find_backend
 from gramless.engine.forms import Form, Plane, forms_of, share_planes
 from gramless.engine.precision import Precision
@@ -17,11 +18,12 @@ from gramless.support.budget import FREE_SHARE, readable, row_blocks
 from gramless.support.config import current_budget, get_config
 from gramless.views import Layout
 
-CPU_BLOCK_BYTES = 32 << 20  # of statistics at a time: enough to hide the bookkeeping, not more than caches hold
+CPU_BLOCK_BYTES = 32 << 20  # of values at a time: enough to hide the bookkeeping
 GPU_BLOCK_BYTES = 2 << 30  # enough pairs that starting the work costs nothing beside doing it
 STREAMED_BLOCK_BYTES = 1 << 30  # from host memory: copying and computing still overlap
 REFERENCE_VALUES = 4  # per pair, besides the elementary kernels: temporaries of one kernel, and the output
 FEW_ROWS = 32  # in a block, under which it is cut by columns too
+IN_FLIGHT = 2  # streamed blocks that are on the device at a time: one is computed while the next is looked at
 PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once for all blocks of rows
 
 
@@ -107,7 +109,8 @@ def make_plan(
 
     Memory of a block of b rows and c columns: 2 (b + c) features (dense, and centred), and as many of a view
     for each of its kernels that takes square roots or scales samples, c of them for all columns where a
-    `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values per plane.
+    `PREPARED_SHARE` of the budget holds them; three numbers per sample and kernel; b c values, and on a GPU as many
+    per plane, on a CPU per kernel without a formula, and what every thread works in.
     """
     if min(n_rows, n_columns) < 0:
         raise ValueError(f"there cannot be {n_rows:,} x {n_columns:,} pairs of samples: give a number of samples.")
@@ -120,8 +123,8 @@ def make_plan(
         steps = _reference_steps(inputs, forms, layout)
     else:
         planes, plane_of = share_planes(inputs, forms)
-        coded = precision is Precision.CODES and any(plane.statistic is Statistic.MINIMUM for _, plane in planes)
-        n_planes = len(planes) + 1 + coded
+        stored = [plane for _, plane in planes if device.type == "cuda" or plane.statistic is Statistic.GIVEN]
+        n_planes = len(stored) + 1
         how = precision.value if dtype == torch.float32 else "float64"
         evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {how})"
         steps = _fused_steps(inputs, planes, plane_of, layout)
@@ -131,17 +134,21 @@ def make_plan(
     )
     copied = sum(layout[entry.view] for entry, form in zip(inputs, forms, strict=True) if form.statistic.features)
     per_sample = size * (2 * width + copied + 3 * len(inputs))
-    projection = size * n_columns * n_components if n_components else 0
+    fixed = size * n_columns * n_components if n_components else 0
+    if backend is cpu:
+        widest = max(len(inputs), *(layer.n_units for layer in layers))
+        columns_at_once = n_columns if n_components else 0
+        fixed += torch.get_num_threads() * cpu.thread_bytes(size, len(planes), widest, width, columns_at_once)
     responses = size * (n_columns if n_components else 0)
     keep = per_sample * n_columns <= budget // PREPARED_SHARE
     cache = CPU_BLOCK_BYTES
     if device.type == "cuda":
         cache = STREAMED_BLOCK_BYTES if streamed else GPU_BLOCK_BYTES
-    room = max(budget // 2 - projection - (per_sample * n_columns if keep else 0), 1)
+    room = max(budget // 2 - fixed - (per_sample * n_columns if keep else 0), 1)
     rows, columns = _block_shape(
         n_rows, n_columns, n_planes * size, per_sample, responses, min(cache, room), room, symmetric
     )
-    held = per_sample * (n_columns if keep else columns) + projection
+    held = per_sample * (n_columns if keep else columns) + fixed
     row_steps = (
         (Step(f"projection to {n_components} components", 2.0 * n_columns * n_components),) if n_components else ()
     )
@@ -155,7 +162,8 @@ def make_plan(
         keep_columns=keep,
         steps=steps,
         row_steps=row_steps,
-        block_bytes=held + rows * (per_sample + responses) + n_planes * size * rows * columns,
+        block_bytes=held
+        + (IN_FLIGHT if streamed else 1) * (rows * (per_sample + responses) + n_planes * size * rows * columns),
         result_bytes=size * n_rows * (n_components or n_columns),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -59,18 +60,26 @@ class HostColumns:
     minimum is off by half a step at most, and rounding up and down evens out over features.
     """
 
-    def __init__(self, columns: SampleBlock, statistic: PairStatistic, precision: Precision) -> None:
+    def __init__(
+        self, columns: SampleBlock, statistic: PairStatistic, precision: Precision, panels: dict[int, np.ndarray]
+    ) -> None:
+        """panels : of the operands that were met before, by their addresses; statistics of the same numbers share them,
+        which halves what one sample reads"""
         self._term, self._step = TERMS[statistic.statistic], 0.0
-        self._z = columns.operand(statistic).contiguous()
+        z = columns.operand(statistic)
+        self._width = z.shape[1]
         coded = precision is Precision.CODES and columns.x.dtype == torch.float32
         if statistic.statistic is Statistic.MINIMUM and coded:
             self._step = max(float(columns.x.max()) / CODE_LEVELS, torch.finfo(torch.float32).tiny)
-            self._z = torch.from_numpy(cpu.encode(columns.x, self._step))
-            self._term = cpu.Term.MINIMUM_OF_CODES
+            self._z, self._term = cpu.encode(columns.x, self._step), cpu.Term.MINIMUM_OF_CODES
+        else:
+            if z.data_ptr() not in panels:
+                panels[z.data_ptr()] = cpu.in_panels(z.numpy())
+            self._z = panels[z.data_ptr()]
 
-    def sums(self, x: Tensor) -> cpu.PairSums:
-        """x : the rows, or what the statistic turns them into"""
-        return cpu.PairSums(self._term, x, self._z, self._step)
+    def sums(self, source: int) -> cpu.PairSums:
+        """source : the number of the rows, or of what the statistic turns them into, among a program's operands"""
+        return cpu.PairSums(source, self._term, self._width, self._z.ctypes.data, self._step)
 
 
 TERMS = {

@@ -112,6 +112,8 @@ def _refuse_mixed(y: Any) -> None:
 
 
 def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, reset: bool) -> Views:
+    if isinstance(X, Views) and not reset:
+        return X  # looked at when they were made, and by the engine where their memory has changed since
     if is_multiview(X):
         return Views(X)
     if isinstance(X, Tensor):

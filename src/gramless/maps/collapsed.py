@@ -22,7 +22,9 @@ from gramless.engine import (
     choose_device,
     choose_precision,
     finite,
+    new_rows,
     projected_blocks,
+    settle,
 )
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
 from gramless.support.budget import require
@@ -75,8 +77,9 @@ class CollapsedMap:
         place, device = X.torch_device or torch.device("cpu"), choose_device(X)
         ready = self._ready(device)
         if len(X) <= ready.n_at_once:
-            return finite(ready.evaluator.projected(X, ready.matrix).to(place))
-        output = torch.empty(len(X), self.n_components, dtype=self.dtype, device=place)
+            few = finite(ready.evaluator.projected(X, ready.matrix))
+            return few if place == device else few.to(place)
+        output = new_rows(len(X), self.n_components, self.dtype, place)
         plan, overflow = self.plan(len(X), device, streamed=place != device), Overflow()
         with RowSink(output) as sink, ProgressBar("deep map", len(X)) as progress:
             blocks = projected_blocks(plan, X, self.landmarks, ready.evaluator_for, ready.matrix, self.dtype, device)
@@ -122,6 +125,7 @@ class Ready:
     def __init__(self, deep_map: CollapsedMap, device: torch.device) -> None:
         matrix = deep_map.projection.matrix.to(device=device, dtype=deep_map.dtype)
         self.matrix = matrix.T.contiguous().T  # its columns are read
+        settle(device)
         self._landmarks = deep_map.landmarks
         self._evaluator_of = partial(deep_map.kernel.evaluator, dtype=deep_map.dtype, device=device)
         plan = deep_map.plan(FEW, device)

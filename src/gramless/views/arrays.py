@@ -18,11 +18,15 @@ from torch import Tensor
 from gramless.errors import DataError
 
 SHORT_FLOATS = (torch.bfloat16, torch.float16)
+PLAIN = (np.dtype(np.float32), np.dtype(np.float64))
+FEW_VALUES = 1 << 14  # that are looked at one by one as fast as their sum is
 THREAD_BYTES = 64 << 20  # of numbers that are worth a thread
 
 
 def as_block(name: str, block: Any) -> Any:
     """Anything that holds numbers by rows and columns, as a block."""
+    if type(block) is np.ndarray and block.dtype in PLAIN and block.ndim == 2 and block.size:
+        return block
     if hasattr(block, "to_numpy"):
         block = block.to_numpy()
     if isinstance(block, Tensor):
@@ -218,13 +222,17 @@ def _total(values: np.ndarray) -> float:
             return sum(pool.map(np.sum, np.array_split(values, n_parts)))
 
 
+_NOWHERE = np.empty((0, 2), dtype=int)
+
+
 def _not_finite(block: Any) -> np.ndarray:
     """Rows and columns of the entries that are NaN or infinite: (n_bad, 2)."""
     if isinstance(block, Tensor):
         return torch.argwhere(~block.isfinite()).cpu().numpy()
     values = block.data if sparse.issparse(block) else block
-    if values.dtype.kind != "f" or np.isfinite(_total(values)) or np.isfinite(values).all():
-        return np.empty((0, 2), dtype=int)
+    summed = values.size > FEW_VALUES and values.dtype.kind == "f" and np.isfinite(_total(values))
+    if summed or values.dtype.kind != "f" or np.isfinite(values).all():
+        return _NOWHERE
     if sparse.issparse(block):
         block = block.tocoo()
         return np.column_stack(block.coords)[~np.isfinite(block.data)]

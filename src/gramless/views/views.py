@@ -179,6 +179,10 @@ class Views:
             array = array.copy()  # torch shares neither; a block of rows at a time, so the copy stays small
         return torch.from_numpy(array).to(device)
 
+    def array(self, name: str, dtype: np.dtype) -> np.ndarray:
+        """One view as a dense C-contiguous array in host memory: the caller's own, to be read only, where that is."""
+        return np.ascontiguousarray(dense(self._blocks[name]), dtype)
+
     def dense(self, dtype: torch.dtype) -> Views:
         """A dense copy of a few rows that shares no memory with the caller's."""
         tensors = {name: self.tensor(name, dtype, self.torch_device or "cpu").clone() for name in self.names}

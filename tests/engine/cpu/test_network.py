@@ -70,21 +70,23 @@ def evaluated(planes, elementary, rows, columns, layers, scale, matrix=None):
     """The network's value of every pair, from statistics that are given."""
     m = planes.shape[2] if matrix is None else len(matrix)
     out = np.full((planes.shape[1], m), np.nan, planes.dtype)
-    kernels = cpu.pack_kernels(elementary, columns, planes.dtype)
     packed = cpu.pack_layers(layers, len(elementary), planes.dtype)
-    cpu.evaluate(given_sums(planes), kernels, side_array(rows, planes.dtype), packed, scale, out, matrix)
+    numbers, panels = side_array(rows, planes.dtype), None if matrix is None else cpu.in_panels(matrix)
+    assert cpu.evaluate(program(planes, elementary, columns), list(planes), numbers, packed, scale, out, panels)
     return out
 
 
 def kernel_values(planes, elementary, rows, columns):
     out = np.full((len(elementary), *planes.shape[1:]), np.nan, planes.dtype)
-    kernels = cpu.pack_kernels(elementary, columns, planes.dtype)
-    cpu.elementary_values(given_sums(planes), kernels, side_array(rows, planes.dtype), out)
+    none, numbers = cpu.no_layers(len(elementary), planes.dtype), side_array(rows, planes.dtype)
+    assert cpu.evaluate(program(planes, elementary, columns), list(planes), numbers, none, 3.0, out)
     return out
 
 
-def given_sums(planes):
-    return [cpu.PairSums(cpu.Term.GIVEN, torch.from_numpy(plane)) for plane in planes]
+def program(planes, elementary, columns):
+    sums = [cpu.PairSums(k, cpu.Term.GIVEN, planes.shape[2]) for k in range(len(planes))]
+    kernels = cpu.pack_kernels(elementary, columns, planes.dtype)
+    return cpu.Packed(cpu.pack_statistics(sums), kernels, cpu.no_kernels(planes.dtype))
 
 
 def side_array(sides, dtype):

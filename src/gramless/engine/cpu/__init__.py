@@ -2,10 +2,21 @@
 
 from gramless.engine.cpu.codes import encode
 from gramless.engine.cpu.gradient import backward
-from gramless.engine.cpu.moments import Own, look, moments, no_kernels
-from gramless.engine.cpu.network import elementary_values, evaluate, forward
-from gramless.engine.cpu.packing import Kernels, PairSums, pack_kernels, pack_layers
+from gramless.engine.cpu.moments import moments
+from gramless.engine.cpu.network import evaluate, forward, thread_bytes
+from gramless.engine.cpu.packing import (
+    Layers,
+    Own,
+    Packed,
+    PairSums,
+    no_kernels,
+    no_layers,
+    pack_kernels,
+    pack_layers,
+    pack_statistics,
+)
 from gramless.engine.cpu.pair_tiles import Term
+from gramless.engine.cpu.panels import in_panels
 from gramless.engine.cpu.statistic_slopes import chi_square_slopes, city_block_slopes, minimum_slopes
 from gramless.engine.cpu.statistics import (
     chi_square_distances,
@@ -15,8 +26,9 @@ from gramless.engine.cpu.statistics import (
 )
 
 __all__ = [
-    "Kernels",
+    "Layers",
     "Own",
+    "Packed",
     "PairSums",
     "Term",
     "backward",
@@ -24,16 +36,18 @@ __all__ = [
     "chi_square_slopes",
     "city_block_distances",
     "city_block_slopes",
-    "elementary_values",
     "encode",
     "evaluate",
     "forward",
-    "look",
+    "in_panels",
     "minimum_slopes",
     "minimum_sums",
     "minimum_sums_of_codes",
     "moments",
     "no_kernels",
+    "no_layers",
     "pack_kernels",
     "pack_layers",
+    "pack_statistics",
+    "thread_bytes",
 ]

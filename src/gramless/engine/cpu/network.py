@@ -20,15 +20,16 @@ from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.codes import encode_into
 from gramless.engine.cpu.intrinsics import intrinsic, one_like, size_of
+from gramless.engine.cpu.moments import own_numbers
 from gramless.engine.cpu.packing import (
     Kernels,
     Layers,
     Numbers,
-    PairSums,
+    Packed,
     Statistics,
+    addresses,
     check_floats,
     pack_layers,
-    pack_statistics,
 )
 from gramless.engine.cpu.pair_tiles import (
     CHI_SQUARE,
@@ -37,10 +38,10 @@ from gramless.engine.cpu.pair_tiles import (
     MINIMUM,
     MINIMUM_OF_CODES,
     PRODUCT,
-    ROWS,
     add_block,
 )
-from gramless.engine.cpu.threads import run, tasks
+from gramless.engine.cpu.panels import LINE, ROWS, add_panel
+from gramless.engine.cpu.threads import give_up, run, tasks
 from gramless.engine.cpu.tiles import TILE, UNITS
 from gramless.engine.program import DenseLayer, Function
 from gramless.kernels.operations import Operation
@@ -49,43 +50,43 @@ from gramless.kernels.operations import Operation
 MOST_ROWS = 8 * ROWS
 TASKS_PER_THREAD = 8  # at least, so that all end together
 PAIRS_OF_A_TASK = 64 * TILE  # where there is nothing but pairs
-LINE = 64  # bytes in a line of the cache
 
 _POWER, _EXPONENTIAL, _ARC_0, _ARC_1, _ARC_2, _NONPOSITIVE, _INVERSE_POWER = (int(operation) for operation in Operation)
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
 def evaluate(
-    statistics: Sequence[PairSums],
-    kernels: Kernels,
-    rows: Numbers,
+    program: Packed,
+    operands: Sequence[np.ndarray],
+    numbers: np.ndarray | None,
     layers: Layers,
     scale: float,
-    out: Numbers,
-    matrix: Numbers | None = None,
-) -> None:
-    """out (n, m) = scale times the network's value; with a matrix (n_components, m), its projection to components.
+    out: np.ndarray,
+    matrix: np.ndarray | None = None,
+) -> bool:
+    """out (n, m) = scale times the network's value; with a matrix, as panels of (m, n_components), its projection;
+    without layers, all elementary kernels, (n_kernels, n, m).
 
-    rows : (3, n_kernels, n), shifts, gains and factors of the rows. All C-contiguous, and of the type of the kernels.
+    numbers : (3, n_kernels, n), shifts, gains and factors of the rows. Where there are none, they follow from the
+        operands as the program says, and False says that they do not, or that a row may not be: `out` is of no use then
+    All C-contiguous, and of one type.
     """
-    rows, out = np.asarray(rows), np.asarray(out)
-    n, m, dtype = rows.shape[2], kernels.columns.shape[2], out.dtype.type
-    matrix = np.empty((0, m), dtype) if matrix is None else np.asarray(matrix)
-    check_floats(out, rows, kernels.columns, matrix, layers.weights)
-    assert out.shape == (n, len(matrix) or m), "out is of other pairs"
+    n, (_, n_kernels, m), dtype = len(operands[0]), program.kernels.columns.shape, out.dtype
+    assert all(len(x) == n for x in operands), "operands have different numbers of rows"
+    if numbers is None:
+        numbers = np.empty((3, n_kernels, n), dtype)
+    if matrix is None:
+        matrix = np.empty((0, m, TILE), dtype)
+    check_floats(out, numbers, matrix, *operands)
+    assert matrix.shape[1] == m, "the matrix is of other columns"
+    width = out.shape[-1] if len(matrix) else m
+    assert out.shape == ((n, width) if len(layers.function) else (n_kernels, n, m)), "out is of other pairs"
+    assert not len(matrix) or len(matrix) == -(-width // TILE), "the matrix has another number of components"
     height = _height(n)
-    packed = tuple(pack_statistics(statistics)), tuple(kernels), tuple(layers)  # Numba is slow with named ones
-    run(_evaluate, -(-n // height), height, packed, rows, dtype(scale), matrix, out)
-
-
-def elementary_values(statistics: Sequence[PairSums], kernels: Kernels, rows: Numbers, out: Numbers) -> None:
-    """out (n_kernels, n, m): all elementary kernels; arguments as above."""
-    rows, out = np.asarray(rows), np.asarray(out)
-    check_floats(out, rows, kernels.columns)
-    assert out.shape == (*rows.shape[1:], kernels.columns.shape[2]), "out is of other pairs"
-    height = _height(rows.shape[2])
-    packed = pack_statistics(statistics)
-    run(_elementary_values, -(-rows.shape[2] // height), height, packed, kernels, rows, out, out.dtype.type(1))
+    statistics, kernels, own = program  # Numba is slow with named ones
+    packed = tuple(statistics), tuple(kernels), tuple(own), tuple(layers)
+    places = addresses(operands)
+    return run(_evaluate, -(-n // height), height, packed, places, numbers, dtype.type(scale), matrix, out.reshape(-1))
 
 
 def forward(values: Numbers, layers: Sequence[DenseLayer], scale: float, out: Numbers) -> None:
@@ -95,6 +96,14 @@ def forward(values: Numbers, layers: Sequence[DenseLayer], scale: float, out: Nu
     assert out.shape == values.shape[1:], "values and out are of different pairs"
     packed = pack_layers(layers, len(values), out.dtype)
     run(_forward, -(-len(out) // PAIRS_OF_A_TASK), values, packed, out.dtype.type(scale), out)
+
+
+def thread_bytes(size: int, n_planes: int, widest: int, n_features: int, n_columns: int) -> int:
+    """What a thread of `evaluate` works in, at most: planes, two tiles of units, responses and codes of a task's rows.
+
+    size : bytes of a number; n_columns : of the matrix that responses are projected by
+    """
+    return size * (TILE * (n_planes * MOST_ROWS + 2 * widest) + MOST_ROWS * n_columns) + MOST_ROWS * n_features
 
 
 def _height(n: int) -> int:
@@ -114,15 +123,16 @@ def _pointer_to(typing: Any, address: Any, zero: Any) -> Any:
 
 
 @njit
-def _encode_rows(statistics: Any, top: Any, bottom: Any, codes: Any, zero: Any) -> Any:
+def _encode_rows(statistics: Any, places: Any, top: Any, bottom: Any, codes: Any, zero: Any) -> Any:
     """Codes of rows top..bottom of every plane that needs them, one plane after the other."""
     start = 0
     for plane in range(len(statistics.term)):
         if statistics.term[plane] == MINIMUM_OF_CODES:
             d = statistics.width[plane]
             count = (bottom - top) * d
-            x = carray(_pointer_to(statistics.x[plane] + top * d * size_of(zero), zero), (count,))
-            encode_into(x, np.float32(1.0 / statistics.step[plane]), codes[start : start + count])
+            x = places[statistics.source[plane]] + top * d * size_of(zero)
+            numbers = carray(_pointer_to(x, zero), (count,))
+            encode_into(numbers, np.float32(1.0 / statistics.step[plane]), codes[start : start + count])
             start += count
 
 
@@ -137,7 +147,16 @@ def _widths_of_codes(statistics: Any) -> Any:
 
 @njit
 def _sum_up(
-    statistics: Any, codes: Any, top: Any, bottom: Any, left: Any, width: Any, m: Any, planes: Any, zero: Any
+    statistics: Any,
+    places: Any,
+    codes: Any,
+    top: Any,
+    bottom: Any,
+    left: Any,
+    width: Any,
+    m: Any,
+    planes: Any,
+    zero: Any,
 ) -> Any:
     """planes (n_planes, height, TILE) of rows top..bottom and so many columns."""
     size, n_rows = size_of(zero), bottom - top
@@ -145,15 +164,15 @@ def _sum_up(
     for plane in range(len(statistics.term)):
         term, d = statistics.term[plane], statistics.width[plane]
         out = np.intp(planes.ctypes.data) + plane * planes.shape[1] * TILE * size
-        x, z = statistics.x[plane] + top * d * size, statistics.z[plane] + left * d * size
+        x, z = places[statistics.source[plane]] + top * d * size, statistics.z[plane] + left * d * size
         if term == PRODUCT:
-            add_block(PRODUCT, x, z, out, n_rows, width, d, TILE, zero)
+            add_panel(PRODUCT, x, z, out, n_rows, d, zero)
         elif term == MINIMUM:
-            add_block(MINIMUM, x, z, out, n_rows, width, d, TILE, zero)
+            add_panel(MINIMUM, x, z, out, n_rows, d, zero)
         elif term == CITY_BLOCK:
-            add_block(CITY_BLOCK, x, z, out, n_rows, width, d, TILE, zero)
+            add_panel(CITY_BLOCK, x, z, out, n_rows, d, zero)
         elif term == CHI_SQUARE:
-            add_block(CHI_SQUARE, x, z, out, n_rows, width, d, TILE, zero)
+            add_panel(CHI_SQUARE, x, z, out, n_rows, d, zero)
         elif term == GIVEN:
             for row in range(n_rows):
                 tiles.scale_to(x + (row * m + left) * size, out + row * TILE * size, width, one_like(zero))
@@ -279,63 +298,56 @@ def _evaluate(
     n_tasks: Any,
     height: Any,
     packed: Any,
-    rows: Any,
+    places: Any,
+    numbers: Any,
     scale: Any,
     matrix: Any,
     out: Any,
 ) -> Any:
-    statistics, kernels, layers = Statistics(*packed[0]), Kernels(*packed[1]), Layers(*packed[2])
-    n, m, size, widest = rows.shape[2], kernels.columns.shape[2], out.itemsize, layers.widths.max()
+    statistics, kernels, layers = Statistics(*packed[0]), Kernels(*packed[1]), Layers(*packed[3])
+    (_, n_kernels, n), m, size = numbers.shape, kernels.columns.shape[2], out.itemsize
+    own, looks = packed[2], len(packed[2][1]) > 0
+    found = np.empty((len(own[7]), 4), out.dtype)
+    widest, n_planes = layers.widths.max(), len(statistics.term)
     values, spare = tile_memory(widest, TILE, scale), tile_memory(widest, TILE, scale)
-    n_planes = len(statistics.term)
     planes = tile_memory(n_planes * height, TILE, scale).reshape(n_planes, height, TILE)
     codes = np.empty(height * _widths_of_codes(statistics), np.uint8)
-    projected = len(matrix) > 0
+    layered, projected, n_components = len(layers.function) > 0, len(matrix) > 0, len(out) // max(n, 1)
     responses = tile_memory(height if projected else 0, m, scale)
     for task in tasks(counter, n_tasks):
         top, bottom = task * height, min(n, (task + 1) * height)
-        _encode_rows(statistics, top, bottom, codes, scale)
+        if looks and not own_numbers(own, places, top, bottom, found, numbers, scale):
+            give_up(counter, n_tasks)
+            break
+        _encode_rows(statistics, places, top, bottom, codes, scale)
         target = np.intp(responses.ctypes.data) if projected else np.intp(out.ctypes.data) + size * top * m
         for left in range(0, m, TILE):
             n_columns = min(TILE, m - left)
-            _sum_up(statistics, codes, top, bottom, left, n_columns, m, planes, scale)
+            _sum_up(statistics, places, codes, top, bottom, left, n_columns, m, planes, scale)
             at_once = TILE // n_columns
             for i in range(top, bottom, at_once):
                 n_rows = min(at_once, bottom - i)
-                _elementary_tile(planes, kernels, rows, top, i, n_rows, left, n_columns, values)
-                result = _network_tile(layers, values, spare)
-                for row in range(n_rows):
-                    to = target + size * ((i + row - top) * m + left)
-                    tiles.scale_to(result + size * row * n_columns, to, n_columns, scale)
-        if projected:
-            c, place = len(matrix), np.intp(matrix.ctypes.data)
-            add_block(PRODUCT, target, place, np.intp(out.ctypes.data) + size * top * c, bottom - top, c, m, c, scale)
-
-
-@compiled
-def _elementary_values(
-    counter: Any, n_tasks: Any, height: Any, statistics: Any, kernels: Any, rows: Any, out: Any, one: Any
-) -> Any:
-    (n_kernels, n, m), size = out.shape, out.itemsize
-    values = tile_memory(n_kernels, TILE, one)
-    n_planes = len(statistics.term)
-    planes = tile_memory(n_planes * height, TILE, one).reshape(n_planes, height, TILE)
-    codes = np.empty(height * _widths_of_codes(statistics), np.uint8)
-    for task in tasks(counter, n_tasks):
-        top, bottom = task * height, min(n, (task + 1) * height)
-        _encode_rows(statistics, top, bottom, codes, one)
-        for left in range(0, m, TILE):
-            n_columns = min(TILE, m - left)
-            _sum_up(statistics, codes, top, bottom, left, n_columns, m, planes, one)
-            at_once = TILE // n_columns
-            for i in range(top, bottom, at_once):
-                n_rows = min(at_once, bottom - i)
-                _elementary_tile(planes, kernels, rows, top, i, n_rows, left, n_columns, values)
-                for kernel in range(n_kernels):
+                _elementary_tile(planes, kernels, numbers, top, i, n_rows, left, n_columns, values)
+                if layered:
+                    result = _network_tile(layers, values, spare)
                     for row in range(n_rows):
-                        start = np.intp(values.ctypes.data) + size * (kernel * TILE + row * n_columns)
-                        to = np.intp(out.ctypes.data) + size * ((kernel * n + i + row) * m + left)
-                        tiles.scale_to(start, to, n_columns, one)
+                        to = target + size * ((i + row - top) * m + left)
+                        tiles.scale_to(result + size * row * n_columns, to, n_columns, scale)
+                else:
+                    for kernel in range(n_kernels):
+                        for row in range(n_rows):
+                            start = np.intp(values.ctypes.data) + size * (kernel * TILE + row * n_columns)
+                            to = np.intp(out.ctypes.data) + size * ((kernel * n + i + row) * m + left)
+                            tiles.scale_to(start, to, n_columns, one_like(scale))
+        if projected:
+            place = np.intp(planes.ctypes.data)  # of which nothing is needed any more
+            for left in range(0, n_components, TILE):
+                panel = np.intp(matrix.ctypes.data) + size * left * m
+                add_panel(PRODUCT, target, panel, place, bottom - top, m, scale)
+                for row in range(bottom - top):
+                    to = np.intp(out.ctypes.data) + size * ((top + row) * n_components + left)
+                    width = min(TILE, n_components - left)
+                    tiles.scale_to(place + size * row * TILE, to, width, one_like(scale))
 
 
 @compiled

@@ -17,23 +17,25 @@ Numbers = np.ndarray | Tensor
 class PairSums(NamedTuple):
     """One statistic of all pairs: which `pair_tiles.Term` is summed over the features of rows and columns.
 
-    x (n, d) and z (m, d), or the values (n, m) themselves, in x, where they are GIVEN; codes are made of the rows
-    where z is one of codes, of this step. C-contiguous, on the CPU.
+    The rows (n, width) are an operand of each evaluation, the columns lie at the address z, in panels (see `panels`);
+    or the operand is the values (n, m) themselves, where they are GIVEN. Codes are made of the rows where the columns,
+    (m, width), are codes, of this step.
     """
 
+    source: int  # the number of the operand
     term: int
-    x: Tensor
-    z: Tensor | None = None
+    width: int
+    z: int = 0
     step: float = 0.0
 
 
 class Statistics(NamedTuple):
-    """The same of all planes, by addresses."""
+    """The same of all planes."""
 
-    term: np.ndarray  # (n_planes,) int64, as are
-    x: np.ndarray
+    source: np.ndarray  # (n_planes,) int64, as are
+    term: np.ndarray
+    width: np.ndarray
     z: np.ndarray
-    width: np.ndarray  # number of features
     step: np.ndarray  # (n_planes,) float64
 
 
@@ -58,6 +60,29 @@ class Layers(NamedTuple):
     first_coefficient: np.ndarray  # (n_layers + 1,) int64
 
 
+class Own(NamedTuple):
+    """How the numbers of a row follow from its moments u, one entry per kernel: shift = a u + b, and, where `cosine`,
+    gain = (slope u + offset)^(-1/2), or 0 where that is of 0; elsewhere 1, as are all factors."""
+
+    source: np.ndarray  # (n_kernels, 2) int64: the view, and 0 for its sum or 1 for its squares
+    a: np.ndarray
+    b: np.ndarray
+    cosine: np.ndarray  # bool
+    slope: np.ndarray
+    offset: np.ndarray
+    largest: np.ndarray  # absolute value of a shift that is still exact
+    widths: np.ndarray  # (n_views,) int64
+    bounds: np.ndarray  # (n_views, 2): the least value that there may be, and the largest absolute one
+
+
+class Packed(NamedTuple):
+    """What of an evaluation is the same for all rows, besides the layers."""
+
+    statistics: Statistics
+    kernels: Kernels
+    own: Own  # of no kernels where the rows' numbers are given
+
+
 class Derivatives(NamedTuple):
     """What backpropagation needs besides the layers."""
 
@@ -67,13 +92,9 @@ class Derivatives(NamedTuple):
 
 
 def pack_statistics(sums: Sequence[PairSums]) -> Statistics:
-    """The tensors must live as long as this is used."""
-    numbers = [
-        (plane.term, plane.x.data_ptr(), 0 if plane.z is None else plane.z.data_ptr(), plane.x.shape[1])
-        for plane in sums
-    ]
-    term, x, z, width = np.array(numbers, np.int64).reshape(-1, 4).T.copy()
-    return Statistics(term, x, z, width, np.array([plane.step for plane in sums]))
+    """The columns must live as long as this is used."""
+    source, term, width, z = np.array([plane[:4] for plane in sums], np.int64).reshape(-1, 4).T.copy()
+    return Statistics(source, term, width, z, np.array([plane.step for plane in sums], float))
 
 
 def pack_kernels(elementary: Elementary, columns: Sides, dtype: Any = np.float32) -> Kernels:
@@ -99,6 +120,17 @@ def pack_layers(layers: Sequence[DenseLayer], n_inputs: int, dtype: Any = np.flo
     )
 
 
+def no_layers(n_kernels: int, dtype: Any) -> Layers:
+    """With these, elementary kernels are what comes out."""
+    none, whole = np.empty(0, dtype), np.empty(0, np.int64)
+    return Layers(np.array([n_kernels]), none, whole, whole.astype(np.int32), none, np.zeros(1, np.int64))
+
+
+def no_kernels(dtype: Any) -> Own:
+    none, whole = np.empty(0, dtype), np.empty(0, np.int64)
+    return Own(whole.reshape(0, 2), none, none, none.astype(bool), none, none, none, whole, none.reshape(0, 2))
+
+
 def pack_derivatives(layers: Sequence[DenseLayer], dtype: Any = np.float32) -> Derivatives:
     coefficients = [np.polynomial.Polynomial(layer.coefficients or (0.0,)).deriv().coef for layer in layers]
     return Derivatives(
@@ -112,10 +144,15 @@ def _starts(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.cumsum([0, *(array.size for array in arrays)], dtype=np.int64)
 
 
+def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
+
+
 def check_floats(*arrays: np.ndarray) -> None:
+    dtype = arrays[0].dtype
+    assert dtype in (np.float32, np.float64), f"arrays must be float32 or float64, not {dtype}"
     for array in arrays:
-        assert array.dtype in (np.float32, np.float64), f"arrays must be float32 or float64, not {array.dtype}"
-        assert array.dtype == arrays[0].dtype, "arrays are of different types"
+        assert array.dtype is dtype or array.dtype == dtype, "arrays are of different types"
         assert array.flags.c_contiguous, "arrays must be C-contiguous"
 
 

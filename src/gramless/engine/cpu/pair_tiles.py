@@ -184,7 +184,7 @@ class _FloatSums(_Sums):
         super().__init__(builder, rows)
         self.code = self.totals = VectorCode(builder, element)
         self.result, self.result_size = element, self.code.size
-        self._term = _TERMS[term]
+        self._term = FLOAT_TERMS[term]
 
     def step(self, total: Any, x: Any, z: Any) -> Any:
         return self._term(self.code, total, x, z)
@@ -223,7 +223,7 @@ def _chi_square(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
     return code.multiply_add(difference, ratio, total)
 
 
-_TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
+FLOAT_TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
     Term.PRODUCT: _product,
     Term.MINIMUM: _minimum,
     Term.CITY_BLOCK: _city_block,

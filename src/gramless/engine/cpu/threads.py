@@ -23,13 +23,16 @@ from gramless.engine.cpu.intrinsics import intrinsic
 _helpers: ThreadPoolExecutor | None = None
 
 
-def run(loop: Callable[..., Any], n_tasks: int, *arguments: Any) -> None:
-    """loop(counter, n_tasks, *arguments) on several threads; it takes its tasks by `tasks(counter, n_tasks)`."""
-    counter = np.zeros(1, np.int64)
-    n_helpers = min(torch.get_num_threads(), n_tasks) - 1
+def run(loop: Callable[..., Any], n_tasks: int, *arguments: Any) -> bool:
+    """loop(counter, n_tasks, *arguments) on several threads; it takes its tasks by `tasks(counter, n_tasks)`.
+
+    Whether all were done: none of them did `give_up(counter, n_tasks)`.
+    """
+    counter = np.zeros(2, np.int64)
+    n_helpers = min(torch.get_num_threads(), n_tasks) - 1 if n_tasks > 1 else 0
     if n_helpers < 1:
         loop(counter, n_tasks, *arguments)
-        return
+        return not counter[1]
     helpers = [_pool().submit(loop, counter, n_tasks, *arguments) for _ in range(n_helpers)]
     try:
         loop(counter, n_tasks, *arguments)
@@ -37,6 +40,7 @@ def run(loop: Callable[..., Any], n_tasks: int, *arguments: Any) -> None:
         for helper in helpers:  # one that has not begun, because others keep the pool busy, is not needed any more
             if not helper.cancel():
                 helper.result()
+    return not counter[1]
 
 
 def _pool() -> ThreadPoolExecutor:
@@ -74,3 +78,10 @@ def tasks(counter: Any, n_tasks: Any) -> Iterator[Any]:
     while task < n_tasks:
         yield task
         task = _take(np.intp(counter.ctypes.data))
+
+
+@njit
+def give_up(counter: Any, n_tasks: Any) -> Any:
+    """No thread begins another task."""
+    counter[1] = 1
+    counter[0] = n_tasks

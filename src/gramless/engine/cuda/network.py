@@ -7,6 +7,7 @@ a few million pairs at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 import triton
@@ -16,7 +17,8 @@ from torch import Tensor
 from gramless.engine.backends import plain_layers
 from gramless.engine.cuda.functions import operate
 from gramless.engine.cuda.products import appended, network
-from gramless.engine.cuda.structure import Kernels, arrange, count, fits, item, pack
+from gramless.engine.cuda.structure import Kernels, Network, arrange, count, fits, item, pack
+from gramless.engine.device import settle
 from gramless.engine.program import DenseLayer, Elementary, Sides
 from gramless.network import output_values
 
@@ -140,9 +142,9 @@ def evaluate(
     if out is None:
         out = planes.new_empty(n, m)
     assert out.shape == (n, m)
-    kernels = arrange(elementary, planes.device)
+    kernels = _arranged(elementary, planes.device)
     if fits(kernels.widths, layers):
-        packed = pack(layers, kernels.kernel, kernels.widths)
+        packed = _packed(tuple(layers), kernels)
         _launch(planes, kernels, rows, columns, out, packed.weights, packed.layers, scale, precision)
         return out
     n_rows = max(1, CHUNK_VALUES // (len(elementary) * m))
@@ -161,9 +163,24 @@ def elementary_values(
     if out is None:
         out = planes.new_empty(len(elementary), *planes.shape[1:])
     assert out.shape == (len(elementary), *planes.shape[1:])
-    kernels = arrange(elementary, planes.device)
+    kernels = _arranged(elementary, planes.device)
     _launch(planes, kernels, rows, columns, out, out, (), 1.0, "float32")
     return out
+
+
+@lru_cache(maxsize=64)
+def _arranged(elementary: Elementary, device: torch.device) -> Kernels:
+    """Made once for all blocks: small copies from host memory wait until the device has done all before them."""
+    made = arrange(elementary, device)
+    settle(device)
+    return made
+
+
+@lru_cache(maxsize=64)
+def _packed(layers: tuple[DenseLayer, ...], kernels: Kernels) -> Network:
+    made = pack(layers, kernels.kernel, kernels.widths)
+    settle(made.weights.device)
+    return made
 
 
 def _launch(
