@@ -215,6 +215,17 @@ def test_of_very_many_scores_some_rows_are_skipped(rng, monkeypatch):
     assert Calibration.learn(scores, other).slope != pytest.approx(everything.slope, rel=1e-2)
 
 
+def test_scores_take_the_units_of_others(rng):
+    scores, signs = keywords(rng)
+    scores[7, 1] = np.nan
+    others = 3.0 * rng.normal(size=scores.shape) - 5.0
+    found = calibration.in_units_of(scores, others, signs)
+    np.testing.assert_allclose(np.nanmean(found, 0), others.mean(0))
+    np.testing.assert_allclose(np.nanstd(found, 0), others.std(0))
+    for raw, new in zip(scores.T, found.T, strict=True):
+        np.testing.assert_array_equal(np.argsort(raw), np.argsort(new))
+
+
 def test_what_was_passed_is_not_changed(rng):
     scores, signs = keywords(rng)
     before = scores.copy(), signs.copy()

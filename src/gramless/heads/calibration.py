@@ -26,7 +26,7 @@ FARTHEST = 1_000.0  # asinh of the largest float is 710; infinity would meet an 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A score f of a label has the probability least + (most - least) sigmoid(slope asinh((f - shift) / scale) + offset).
+    """A score f has the probability least + (most - least) sigmoid(slope asinh((f - shift) / scale) + offset).
 
     shift and scale standardise the scores of each label. A rare label has few positives to learn a probability from,
     so that the slope is shared by all labels, and the offset is an affine function of the log odds of the label, also
@@ -89,6 +89,17 @@ class Calibration:
             raise DataError(f"scores of {scores.shape[-1]} labels came, but {len(self.shift)} are calibrated.")
         certain = expit(self.slope * _unusual(scores, self.shift, self.scale) + self.offset)
         return self.least + (self.most - self.least) * certain
+
+
+def in_units_of(scores: np.ndarray, others: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Scores (n, n_labels) with the mean and the spread that other scores of the same samples have, label by label.
+
+    On vectors that labels have shaped, heads score in other units than on the vectors of before, which their left-out
+    scores are of: without this, new samples would seem less unusual than they are.
+    """
+    varied = np.logical_and((signs > 0).any(0), (signs < 0).any(0))
+    (shift, scale), (shift_then, scale_then) = _standard(scores, varied), _standard(others, varied)
+    return (scores - shift) / scale * scale_then + shift_then
 
 
 def _standard(scores: np.ndarray, varied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
