@@ -6,7 +6,7 @@ from gramless.heads.calibration import Calibration
 from gramless.heads.choosing import Choice, Contest, SettingsPoint, choose
 from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.ensemble import KernelOnSubset, LinearOnSubset, SubsetFit, fit_balanced_ensemble
-from gramless.heads.expected_f1 import ExpectedF1
+from gramless.heads.f1_thresholds import f1_thresholds
 from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, LeastSquares, MarginLoss, SquaredHinge
 from gramless.heads.online import FitSummary, OnlineHead
@@ -19,7 +19,6 @@ __all__ = [
     "Calibration",
     "Choice",
     "Contest",
-    "ExpectedF1",
     "FitSummary",
     "Head",
     "HuberizedHinge",
@@ -41,6 +40,7 @@ __all__ = [
     "Totals",
     "Weights",
     "choose",
+    "f1_thresholds",
     "fit_all_labels",
     "fit_balanced_ensemble",
     "fit_kernel_svms",
