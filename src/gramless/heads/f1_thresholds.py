@@ -1,9 +1,9 @@
 """As many labels as a sample deserves: a threshold per label with the highest expected F1, micro and macro together.
 
 By probabilities p_l(x), N_l = sum_x p_l(x) samples have the label l; where PP_l of them get it, it is right for
-TP_l = sum p_l(x) over these. F1 of all answers together is M = 2 TP / (PP + N), sums over labels; as papers take it from
-means over the L labels it is F = 2 R P / (R + P), R = mean TP_l / N_l, P = mean TP_l / PP_l. Giving l to one more x
-changes M + F by p_l(x) a_l - b_l,
+TP_l = sum p_l(x) over these. F1 of all answers together is M = 2 TP / (PP + N), sums over labels; as papers take it
+from means over the L labels it is F = 2 R P / (R + P), R = mean TP_l / N_l, P = mean TP_l / PP_l. Giving l to one more
+x changes M + F by p_l(x) a_l - b_l,
 
     a_l = 2 / (PP + N) + (F_R / N_l + F_P / PP_l) / L,    b_l = 2 TP / (PP + N)^2 + F_P TP_l / PP_l^2 / L,
 

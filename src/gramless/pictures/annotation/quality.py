@@ -89,6 +89,7 @@ def quality_of(
     rankings : scores that rankings within a keyword go by, where they are finer than the probabilities
     """
     p = np.nan_to_num(probabilities)
+    ranked = p if rankings is None else rankings
     right, wrong, missed = (part.sum(0) for part in (chosen & truth, chosen & ~truth, truth & ~chosen))
     rows = [
         KeywordQuality(
@@ -104,8 +105,8 @@ def quality_of(
         Counts(int(right.sum()), int(wrong.sum()), int(missed.sum())),
         annotation_scores(chosen, truth),
         int(truth.any(0).sum()),
-        mean_average_precision(p, truth, over="samples"),
-        mean_average_precision(p if rankings is None else rankings, truth, over="concepts"),
+        mean_average_precision(ranked, truth, over="samples"),
+        mean_average_precision(ranked, truth, over="concepts"),
         tuple(sorted(rows, key=lambda row: (row.counts.f1, -row.counts.missed - row.counts.wrong, row.keyword))),
         reliability(p, truth),
         expected_calibration_error(p, truth),
