@@ -49,6 +49,19 @@ class TestAutomaticTuning:
         same = np.array_equal(network.landmarks_["view0"], moved.landmarks_["view0"])
         assert same == (n_steps == 0)
 
+    @pytest.mark.parametrize("head", ["ridge", "squared_hinge"])
+    def test_scores_are_calibrated_in_the_units_that_new_samples_get(self, head, monkeypatch):
+        """Labels shape the vectors; the spread of scores before and after differs by a quarter here and more."""
+        monkeypatch.setattr("gramless.maps.tuning.supervised_finish.MAX_STEPS", 60)
+        rng = np.random.default_rng(0)
+        X = rng.random((2400, 20))
+        Y = (X[:, :6] - X[:, 6:12] + 0.1 * rng.normal(size=(2400, 6)) > 0.4).astype(int)
+        clf = self.classifier(n_landmarks=40, head=head, C=1.0).fit(X[:400], Y[:400])
+        assert max(clf.finishing_curve_, key=lambda point: point[1])[0] > 0, "nothing was shaped"
+        new = clf.decision_function(X[400:])
+        np.testing.assert_allclose(clf.calibration_.scale, new.std(0), rtol=0.15)  # by a standard error of 0.04 each
+        np.testing.assert_allclose(clf.calibration_.shift, new.mean(0), atol=0.15 * new.std())
+
     @pytest.mark.parametrize("kernel", ["precomputed", "custom"])
     def test_kernels_without_a_slope_leave_landmarks_where_they_are(self, tailed, kernel):
         X, Y = tailed

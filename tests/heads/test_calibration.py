@@ -39,7 +39,9 @@ def likeliest(scores, signs):
         return np.logaddexp(0.0, -signs * (three[0] * unusual + three[1] * odds + three[2])).sum()
 
     found = minimize(surprise, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10})
-    return 1 / (1 + np.exp(-(found.x[0] * unusual + found.x[1] * odds + found.x[2])))
+    certain = 1 / (1 + np.exp(-(found.x[0] * unusual + found.x[1] * odds + found.x[2])))
+    n_with = np.array([sum(sign > 0 for sign in column) for column in signs.T.tolist()])
+    return certain * (n_with + 1) / (n_with + 2) + (1 - certain) / (n - n_with + 2)  # Platt's targets
 
 
 def tables(n_labels):
@@ -78,6 +80,28 @@ def test_probabilities_are_frequencies(rng):
     for low in np.arange(0.0, 0.7, 0.1):
         among = (p >= low) & (p < low + 0.1)
         assert has[among].mean() == pytest.approx(p[among].mean(), abs=0.06)
+
+
+@pytest.mark.parametrize("n_examples", [1, 2, 10])
+def test_few_examples_do_not_say_more_than_the_rule_of_succession(rng, n_examples):
+    """However far out a score lies; and what few had is not out of the question either."""
+    scores, signs = keywords(rng)
+    signs[:, 2] = -1.0
+    signs[:n_examples, 2] = 1.0
+    if n_examples == 1:
+        scores[0, 2] = np.nan  # the others do not know the label
+    p = Calibration.learn(scores, signs).probabilities(np.array([[1e300] * 3, [-1e300] * 3]))
+    assert p[0, 2] == pytest.approx((n_examples + 1) / (n_examples + 2))
+    assert p[1, 2] == pytest.approx(1 / (400 - n_examples + 2))
+
+
+def test_what_is_not_known_counts_neither_way(rng):
+    scores, signs = keywords(rng, n=4000)
+    signs[1000:, 0] = 0.0
+    scores[1000:, 0] = np.nan
+    found = Calibration.learn(scores, signs)
+    assert found.least[0] == pytest.approx(1 / ((signs[:, 0] < 0).sum() + 2))
+    assert found.probabilities(scores[:1000])[:, 0].mean() == pytest.approx((signs[:1000, 0] > 0).mean(), abs=0.05)
 
 
 def test_a_frequent_label_with_high_scores_no_longer_wins_every_sample(rng):
@@ -189,6 +213,17 @@ def test_of_very_many_scores_some_rows_are_skipped(rng, monkeypatch):
     assert Calibration.learn(scores, other).slope == some.slope
     monkeypatch.undo()
     assert Calibration.learn(scores, other).slope != pytest.approx(everything.slope, rel=1e-2)
+
+
+def test_scores_take_the_units_of_others(rng):
+    scores, signs = keywords(rng)
+    scores[7, 1] = np.nan
+    others = 3.0 * rng.normal(size=scores.shape) - 5.0
+    found = calibration.in_units_of(scores, others, signs)
+    np.testing.assert_allclose(np.nanmean(found, 0), others.mean(0))
+    np.testing.assert_allclose(np.nanstd(found, 0), others.std(0))
+    for raw, new in zip(scores.T, found.T, strict=True):
+        np.testing.assert_array_equal(np.argsort(raw), np.argsort(new))
 
 
 def test_what_was_passed_is_not_changed(rng):

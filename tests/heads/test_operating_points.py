@@ -105,8 +105,8 @@ def test_without_any_label_nothing_can_be_measured():
         operating_points(np.full((4, 2), 0.5), np.full((4, 2), -1.0), 1)
 
 
-def test_of_weights_as_good_as_the_best_the_largest_is_taken():
-    curve = (point(0.5, 30.0), point(1.0, 40.0), point(2.0, 39.7), point(3.0, 39.5))
+def test_the_weight_with_the_best_f1_is_taken_and_of_equals_the_largest():
+    curve = (point(0.5, 30.0), point(1.0, 40.0), point(2.0, 40.0), point(3.0, 39.9))
     assert best_recall_weight(curve) == 2.0
     assert best_recall_weight(curve[::-1]) == 2.0
     assert best_recall_weight((point(0.5, 40.0), point(1.0, 30.0))) == 0.5

@@ -43,7 +43,7 @@ def test_slopes_are_differences_of_f(recall, precision, beta):
     step = 1e-6
     by_recall = (f_beta(recall + step, precision, beta) - f_beta(recall - step, precision, beta)) / (2 * step)
     by_precision = (f_beta(recall, precision + step, beta) - f_beta(recall, precision - step, beta)) / (2 * step)
-    np.testing.assert_allclose(top_gains._f_slopes(recall, precision, beta), (by_recall, by_precision), rtol=1e-6)
+    np.testing.assert_allclose(top_gains.f_slopes(recall, precision, beta), (by_recall, by_precision), rtol=1e-6)
 
 
 @pytest.mark.parametrize("beta", [0.7, 1.5])

@@ -33,6 +33,7 @@ from gramless.heads import (
     TopK,
     Weights,
 )
+from gramless.heads.calibration import in_units_of
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
@@ -174,13 +175,19 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         weights = np.ones(len(signs)) if sample_weight is None else sample_weight
         return self.labels_.weights(weights @ (signs > 0), weights.sum(), self.class_weight)
 
-    def _settle(self, contest: Contest) -> None:
-        """Choose what was left open, and learn how scores become answers."""
+    def _settle(self, contest: Contest, shaped: Contest | None = None) -> None:
+        """Choose what was left open, and learn how scores become answers.
+
+        shaped : of vectors that the labels have shaped, where the head will be fitted to others than it is chosen on
+        """
         heads = heads_to_try(self.head, self.C, self.class_weight, contest.signs.shape[1])
         choice = settle(contest, heads, None if self.C == "auto" else float(self.C))
         self.head_kind_, self.C_, self.settings_curve_ = choice.head, choice.C, choice.curve
+        scores = choice.scores
+        if shaped is not None and self.labels_.multilabel:
+            scores = in_units_of(scores, settle(shaped, (choice.head,), choice.C).scores, contest.signs)
         labelling = learn_labelling(
-            choice.scores,
+            scores,
             contest.signs,
             multilabel=self.labels_.multilabel,
             threshold=self.threshold,

@@ -188,9 +188,11 @@ class DeepMapClassifier(LearnsInTurn):
         phi = self._features(known)
         sides = self._sides(signs, sample_weight)
         fit = VectorFit(signs, sides, sample_weight, seeds[2])
-        # On vectors that labels have shaped, no fold would be unseen.
-        vectors = phi if tuned.unshaped is None else tuned.unshaped.transform(known).cpu().numpy()
-        self._settle(fit.contest(vectors, self.labels_.multilabel))
+        contest, shaped = fit.contest(phi, self.labels_.multilabel), None
+        if tuned.unshaped is not None:  # on vectors that labels have shaped, no fold would be unseen
+            unshaped = tuned.unshaped.transform(known).cpu().numpy()
+            contest, shaped = fit.contest(unshaped, self.labels_.multilabel), contest
+        self._settle(contest, shaped)
         head = fit.head(phi, self.head_kind_, self.C_)
         self.n_iter_ = head.n_iter
         self.online_ = None

@@ -5,7 +5,7 @@ from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newt
 from gramless.heads.calibration import Calibration
 from gramless.heads.choosing import Choice, Contest, SettingsPoint, choose
 from gramless.heads.decisions import Threshold, TopK
-from gramless.heads.expected_f1 import ExpectedF1
+from gramless.heads.f1_thresholds import f1_thresholds
 from gramless.heads.labelling import learn_labelling
 from gramless.heads.labels import LabelCounts, Labels
 from gramless.heads.losses import HuberizedHinge, LeastSquares, MarginLoss, SquaredHinge
@@ -19,7 +19,6 @@ __all__ = [
     "Calibration",
     "Choice",
     "Contest",
-    "ExpectedF1",
     "FitSummary",
     "Head",
     "HuberizedHinge",
@@ -38,6 +37,7 @@ __all__ = [
     "Totals",
     "Weights",
     "choose",
+    "f1_thresholds",
     "fit_all_labels",
     "fit_kernel_svms",
     "fit_over_blocks",

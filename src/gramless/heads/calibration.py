@@ -26,18 +26,25 @@ FARTHEST = 1_000.0  # asinh of the largest float is 710; infinity would meet an 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A score f of a label has the probability sigmoid(slope asinh((f - shift) / scale) + offset).
+    """A score f has the probability least + (most - least) sigmoid(slope asinh((f - shift) / scale) + offset).
 
     shift and scale standardise the scores of each label. A rare label has few positives to learn a probability from,
     so that the slope is shared by all labels, and the offset is an affine function of the log odds of the label, also
     shared: three numbers in all, by maximum likelihood. Standardised scores of rare labels have long tails, hence
     asinh, the identity near 0 and logarithmic far out: on validation data it beat the score itself and its square.
+
+    However high a score is, n samples that had the label do not say more than Laplace's rule of succession: most is
+    (n + 1) / (n + 2), and with m that had it not, least is 1 / (m + 2); they are the targets of Platt (1999). One
+    example gives two thirds at most. On COREL5k's out-of-fold scores, learned on one half and judged on the other, the
+    log loss fell for labels of every frequency (all together by 0.7 %).
     """
 
     shift: np.ndarray  # (n_labels,)
     scale: np.ndarray  # (n_labels,), positive
     offset: np.ndarray  # (n_labels,); infinite for a label that no sample had, or that all had
     slope: float
+    least: np.ndarray  # (n_labels,), of all probabilities; 0 for a label that no sample had
+    most: np.ndarray  # (n_labels,); 1 for a label that all samples had
 
     def __post_init__(self) -> None:
         shape = (len(self.shift),)
@@ -46,6 +53,12 @@ class Calibration:
         check_array("the offsets of a calibration", self.offset, shape, finite=False)
         if not 0.0 < self.slope < np.inf:
             raise DataError(f"the slope of a calibration must be positive and finite, got {self.slope}.")
+        check_array("the least probabilities of a calibration", self.least, shape, least=0.0)
+        check_array("the largest probabilities of a calibration", self.most, shape, least=0.0)
+        if (self.least > self.most).any() or (self.most > 1.0).any():
+            raise DataError(
+                "the probabilities of a calibration must lie between their least and their largest, up to 1."
+            )
 
     @classmethod
     def learn(cls, scores: np.ndarray, signs: np.ndarray, weights: np.ndarray | None = None) -> Self:
@@ -60,19 +73,33 @@ class Calibration:
         varied = np.logical_and(positive, negative)
         shift, scale = _standard(scores, varied)
         weights = np.ones(len(signs)) if weights is None else weights * (len(signs) / weights.sum())
-        n_positive = weights @ (signs > 0)
-        odds = logit((n_positive + 0.5) / (len(signs) + 1.0))
+        n_positive, n_negative = weights @ (signs > 0), weights @ (signs < 0)
+        odds = logit((n_positive + 0.5) / (n_positive + n_negative + 1.0))
         some = slice(None, None, 1 + scores.size // MOST_SCORES)
         unusual = _unusual(scores[some], shift, scale)[:, varied]
         slope, by_odds, constant = _shared_logistic(unusual, odds[varied], signs[some][:, varied] > 0, weights[some])
         offset = np.where(varied, constant + by_odds * odds, np.where(positive, np.inf, -np.inf))
-        return cls(shift, scale, offset, slope)
+        least = np.where(positive, 1.0 / (n_negative + 2.0), 0.0)
+        most = np.where(negative, (n_positive + 1.0) / (n_positive + 2.0), 1.0)
+        return cls(shift, scale, offset, slope, least, most)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """(n, n_labels), between 0 and 1; within a label nothing changes places. No score, NaN, stays one."""
         if scores.shape[-1] != len(self.shift):
             raise DataError(f"scores of {scores.shape[-1]} labels came, but {len(self.shift)} are calibrated.")
-        return expit(self.slope * _unusual(scores, self.shift, self.scale) + self.offset)
+        certain = expit(self.slope * _unusual(scores, self.shift, self.scale) + self.offset)
+        return self.least + (self.most - self.least) * certain
+
+
+def in_units_of(scores: np.ndarray, others: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Scores (n, n_labels) with the mean and the spread that other scores of the same samples have, label by label.
+
+    On vectors that labels have shaped, heads score in other units than on the vectors of before, which their left-out
+    scores are of: without this, new samples would seem less unusual than they are.
+    """
+    varied = np.logical_and((signs > 0).any(0), (signs < 0).any(0))
+    (shift, scale), (shift_then, scale_then) = _standard(scores, varied), _standard(others, varied)
+    return (scores - shift) / scale * scale_then + shift_then
 
 
 def _standard(scores: np.ndarray, varied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

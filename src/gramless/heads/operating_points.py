@@ -15,7 +15,6 @@ from gramless.support.progress import ProgressBar
 
 RECALL_WEIGHTS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
 GROUP = 500
-AS_GOOD = 0.99  # of the highest F1: differences below are noise
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,12 @@ def operating_points(probabilities: np.ndarray, signs: np.ndarray, k: int) -> tu
 
 
 def best_recall_weight(points: tuple[OperatingPoint, ...]) -> float:
-    """The largest whose F1 is as good as the highest: near its top F1 is flat, and more recall finds more labels."""
-    enough = AS_GOOD * max(point.f1 for point in points)
-    return max(point.recall_weight for point in points if point.f1 >= enough)
+    """The one with the highest F1; of equally good ones the largest, which finds more labels.
+
+    The largest within 1 % of the highest found more labels still, at an F1 of 46.9 instead of 47.6 on 900 of COREL5k's
+    training pictures that were held out.
+    """
+    return max(points, key=lambda point: (point.f1, point.recall_weight)).recall_weight
 
 
 def _decided_unseen(p: np.ndarray, signs: np.ndarray, k: int, weight: float, halves: np.ndarray) -> np.ndarray:

@@ -71,7 +71,7 @@ class TopGains:
             given += share * (chosen.sum(0) - given)
             counted = given + DOUBTS
             recall, precision = (np.sum(right[known] / n[known]) / n_known for n in (n_samples_with, counted))
-            by_recall, by_precision = _f_slopes(recall, precision, recall_weight)
+            by_recall, by_precision = f_slopes(recall, precision, recall_weight)
             slope = by_recall / n_samples_with + by_precision / counted
             cost = np.where(known, -by_precision * right / counted**2, -np.inf)
         return cls(k, slope, cost)
@@ -93,7 +93,7 @@ def _largest(gains: np.ndarray, k: int) -> np.ndarray:
     return chosen
 
 
-def _f_slopes(recall: float, precision: float, beta: float) -> tuple[float, float]:
+def f_slopes(recall: float, precision: float, beta: float) -> tuple[float, float]:
     """Derivatives of F_beta = (1 + beta^2) R P / (beta^2 P + R) by R and by P."""
     recall, precision = max(recall, 1e-12), max(precision, 1e-12)
     denominator = (beta**2 * precision + recall) ** 2

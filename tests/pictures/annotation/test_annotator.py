@@ -7,7 +7,7 @@ import pytest
 
 import gramless as gl
 from gramless.errors import DataError
-from gramless.heads import ExpectedF1
+from gramless.heads import f1_thresholds
 from gramless.pictures.annotation import Album, Annotator
 from gramless.pictures.features import PictureError
 
@@ -29,7 +29,7 @@ def probabilities(annotator, asked):
     head, calibration = annotator.classifier.head_, annotator.classifier.calibration_
     margins = phi.astype(float) @ head.coefficients.astype(float).T + head.intercepts
     unusual = calibration.slope * np.arcsinh((margins - calibration.shift) / calibration.scale) + calibration.offset
-    return 1.0 / (1.0 + np.exp(-unusual))
+    return calibration.least + (calibration.most - calibration.least) / (1.0 + np.exp(-unusual))
 
 
 def test_as_many_keywords_as_a_picture_deserves_the_most_probable_first(annotator, asked):
@@ -38,7 +38,8 @@ def test_as_many_keywords_as_a_picture_deserves_the_most_probable_first(annotato
     assert [annotation.path for annotation in answers.annotations] == list(asked.paths)
     assert not answers.unreadable
     expected = probabilities(annotator, asked)
-    chosen = ExpectedF1().decide(expected)
+    unseen = annotator.classifier.calibration_.probabilities(annotator.classifier.unseen_scores_)
+    chosen = f1_thresholds(unseen).decide(expected)
     for annotation, row, given in zip(answers.annotations, expected, chosen, strict=True):
         assert set(annotation.keywords) == {annotator.keywords[j] for j in np.flatnonzero(given)}
         scores = [suggestion.score for suggestion in annotation.suggestions]

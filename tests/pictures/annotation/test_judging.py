@@ -32,8 +32,9 @@ def annotator(margins=MARGINS):
     features = SimpleNamespace(describe=lambda paths, cache: Described(views, kept, unreadable))
     classifier = SimpleNamespace(
         decision_function=lambda views: margins,
-        calibration_=Calibration(np.zeros(3), np.ones(3), np.zeros(3), 1.0),
+        calibration_=Calibration(np.zeros(3), np.ones(3), np.zeros(3), 1.0, np.zeros(3), np.ones(3)),
         decision_=TopGains(5, np.ones(3), np.zeros(3)),
+        unseen_scores_=MARGINS,
     )
     album = Album.of(["a", "b"], np.array([[1, 1, 0], [0, 1, 0]]), np.ones((2, 1)), [b"", b""])
     return Told(features, classifier, ("boat", "sea", "sky"), album)

@@ -1,4 +1,8 @@
-"""Connectors over real HTTP on this machine, against counterparts that ask and answer as the programs are known to."""
+"""Connectors over real HTTP on this machine, against counterparts that ask and answer in the programs' own formats.
+
+The formats are those of the programs' sources: PhotoPrism's internal/ai/vision (api_request.go, api_response.go),
+Immich's server/src (dtos, tag.service.spec.ts), Label Studio's label_studio/ml/api_connector.py and webhooks/models.py.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,17 @@ import json
 import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from gramless.errors import DataError
+from gramless.pictures.annotation.annotator import Look, Suggestion
 from gramless.pictures.connectors import immich, label_studio, photoprism
 from gramless.pictures.connectors.json_server import json_server
 from gramless.storage import load
@@ -68,7 +74,21 @@ def test_photoprism_gets_labels_in_the_form_that_it_reads(studio, up, ask):
     for label in answer["result"]["labels"]:
         assert label.keys() == {"name", "source", "confidence", "topicality"}
         assert 0.0 <= label["confidence"] <= 1.0
-    assert ask.post(f"{address}/api/v1/vision/labels", json=request).status_code == 401
+    refused = ask.post(f"{address}/api/v1/vision/labels", json=request)
+    assert refused.status_code == refused.json()["code"] == 401  # PhotoPrism takes the reason where "code" says so
+
+
+def test_photoprism_gets_parents_as_categories(studio, up, ask):
+    class Cats:
+        def look(self, picture, n_neighbours):
+            return Look((Suggestion("animal|cat", 0.75), Suggestion("animal", 0.8)), ())
+
+    address = up(json_server(photoprism.routes(Cats()), "127.0.0.1", 0))
+    request = {"images": ["data:image/jpeg;base64," + b64encode(b"any").decode()]}
+    cat, animal = ask.post(f"{address}/api/v1/vision/labels", json=request).json()["result"]["labels"]
+    assert (cat["name"], cat["categories"], cat["confidence"]) == ("cat", ["animal"], 0.75)
+    assert animal["name"] == "animal"
+    assert "categories" not in animal
 
 
 @pytest.mark.parametrize(
@@ -77,7 +97,7 @@ def test_photoprism_gets_labels_in_the_form_that_it_reads(studio, up, ask):
 def test_photoprism_s_odd_requests_are_refused_with_a_reason(studio, up, ask, images):
     address = up(json_server(photoprism.routes(studio.annotator), "127.0.0.1", 0))
     reply = ask.post(f"{address}/api/v1/vision/labels", json={"images": images})
-    assert reply.status_code == 400
+    assert reply.status_code == reply.json()["code"] == 400
     assert reply.json()["error"]
 
 
@@ -103,6 +123,41 @@ def test_the_server_refuses_what_it_does_not_know(up, ask):
         with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=60) as client:
             client.sendall(b"POST /x HTTP/1.1\r\nAuthorization: Bearer key\r\nContent-Length: " + length + b"\r\n\r\n")
             assert client.recv(100).split()[1] == b"413"
+
+
+def test_health_is_told_while_the_server_is_at_work(up, ask):
+    """Label Studio waits one second for it, and learning takes longer."""
+    at_work, told = Event(), Event()
+
+    def work(body):
+        at_work.set()
+        assert told.wait(60)
+        return body
+
+    address = up(json_server({("POST", "/x"): work, ("GET", "/health"): lambda _: {"status": "UP"}}, "127.0.0.1", 0))
+    with ThreadPoolExecutor() as threads:
+        working = threads.submit(httpx.post, f"{address}/x", json={"a": 1}, timeout=60, trust_env=False)
+        assert at_work.wait(60)
+        assert ask.get(f"{address}/health").json() == {"status": "UP"}
+        told.set()
+        assert working.result().json() == {"a": 1}
+
+
+def test_who_does_not_wait_for_the_answer_does_no_harm(up, ask, capfd):
+    done, gone = Event(), Event()
+
+    def work(body):
+        assert gone.wait(60)
+        done.set()
+        return {"long": "x" * 10_000_000}
+
+    address = up(json_server({("POST", "/x"): work, ("POST", "/y"): lambda body: body}, "127.0.0.1", 0))
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as client:
+        client.sendall(b"POST /x HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+    gone.set()
+    assert done.wait(60)
+    assert ask.post(f"{address}/y", json={}).status_code == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_network_needs_a_key():
@@ -158,9 +213,10 @@ class FakeImmich:
             assert path.endswith("?size=preview")
             return 200, self.pictures[parts[2]]
         if (method, path) == ("PUT", "/api/tags"):
-            for name in given["tags"]:
-                self.tags.setdefault(name, str(uuid4()))
-            made = [{"id": self.tags[n], "name": n.split("/")[-1], "value": n} for n in given["tags"]]
+            made = []
+            for name in dict.fromkeys("/".join(filter(None, name.split("/"))) for name in given["tags"]):
+                tag, now = self.tags.setdefault(name, str(uuid4())), "2026-11-18T11:00:00.000Z"
+                made.append({"id": tag, "name": name.split("/")[-1], "value": name, "createdAt": now, "updatedAt": now})
             return 200, json.dumps(made).encode()
         if method == "PUT" and parts[:2] == ["api", "tags"] and parts[3:] == ["assets"]:
             (name,) = [name for name, tag in self.tags.items() if tag == parts[2]]
@@ -190,6 +246,11 @@ def test_immich_s_pictures_are_tagged_under_one_parent(studio, up):
     assert not any(immich.tag_all(studio.annotator, client, "Gramless").values())  # nothing twice
 
 
+def test_immich_s_tags_have_no_empty_parts():
+    assert immich._tag("/Mine/", "animal|cat") == "Mine/animal/cat"
+    assert immich._tag("Gramless", "|either/or|") == "Gramless/either-or"
+
+
 def test_immich_s_refusals_are_explained(studio, up):
     address = up(counterpart(FakeImmich([]).answer))
     with pytest.raises(immich.ImmichError, match=r"refuses POST.*401.*permissions"):
@@ -209,12 +270,17 @@ CONFIG = """<View><Image name="image" value="$picture"/>
 <Choices name="words" toName="image" choice="multiple"><Choice value="sea"/></Choices></View>"""
 
 
+PERSONAL = "head.body.signature"  # a personal access token
+
+
 @pytest.fixture
 def labelling(studio, up, tmp_path):
     """A backend and its Label Studio, which gives uploads only to those who have the token."""
 
     def give(method, path, headers, body):
-        if headers.get("authorization") != "Token abc":
+        if (method, path) == ("POST", "/api/token/refresh") and json.loads(body) == {"refresh": PERSONAL}:
+            return 200, b'{"access": "of.some.minutes"}'
+        if headers.get("authorization") not in ("Token abc", "Bearer of.some.minutes"):
             return 401, b"{}"
         number = int(path.removeprefix("/data/upload/1/").removesuffix(".jpg"))
         return 200, studio.test.paths[number].read_bytes() if number < 60 else b"no picture"
@@ -237,11 +303,12 @@ def test_label_studio_s_tasks_get_choices(studio, labelling, ask):
     assert ask.get(f"{address}/health").json()["status"] == "UP"
     setup = {"project": "1.1700000000", "schema": CONFIG, "hostname": "", "access_token": "", "extra_params": None}
     version = ask.post(f"{address}/setup", json=setup).json()["model_version"]
+    assert ask.get(f"{address}/versions").json() == {"versions": [version]}
     request = {
         "tasks": [task(0), task(99), task(3)],
-        "project": "1.17",
+        "project": "1.1700000000",
         "label_config": CONFIG,
-        "params": {"context": None},
+        "params": {"login": "", "password": "", "hostname": "http://localhost:8080", "context": None},
     }
     answer = ask.post(f"{address}/predict", json=request).json()
     assert answer["model_version"] == version
@@ -275,6 +342,31 @@ def test_label_studio_s_annotations_teach(studio, labelling, ask, tmp_path):
     learned = load(tmp_path / "learned.gramless")
     assert learned.album.names == (*studio.annotator.album.names, "task 102")  # once, however often it is updated
     assert "harbour" in learned.keywords
+
+
+def test_several_annotations_teach_at_once(studio, labelling, ask):
+    backend, address = labelling
+    results = [[{"type": "choices", "value": {"choices": [word]}}] for word in ("sea", "harbour")]
+    event = {
+        "action": "ANNOTATIONS_CREATED",
+        "task": [task(2), task(3)],
+        "annotation": [{"id": 7 + i, "result": result} for i, result in enumerate(results)],
+        "project": {"id": 1, "label_config": CONFIG},
+    }
+    assert ask.post(f"{address}/webhook", json=event).json()["status"] == "ok"
+    assert backend.annotator.album.names[-2:] == ("task 102", "task 103")
+    assert backend.annotator.album.labels[-1, backend.annotator.keywords.index("harbour")] == 1
+    unequal = event | {"annotation": event["annotation"][:1]}
+    assert ask.post(f"{address}/webhook", json=unequal).status_code == 400
+
+
+def test_a_personal_access_token_is_exchanged(labelling):
+    backend, _ = labelling
+    other = label_studio.Backend(backend.annotator, backend._studio + "/", PERSONAL)
+    request = {"tasks": [task(0)], "label_config": CONFIG}
+    assert other.predict(request)["results"] == backend.predict(request)["results"]
+    with pytest.raises(DataError, match="Check --studio and --token"):
+        label_studio.Backend(backend.annotator, backend._studio, "not.the.same").predict(request)
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,7 @@ def test_a_new_keyword_that_nobody_denied_is_not_given_to_every_picture(studio, 
     learned = learn_again(studio.annotator, first(taught, 2, ({"zebra": True}, {"sea": False})))
     p = learned.probabilities(learned.classifier.head_.margins(taught.vectors))
     assert np.isfinite(p).all()
-    others = p[1:, learned.keywords.index("zebra")]
-    assert np.mean(others < 0.5) > 0.25  # one example and two dozen stand-ins: many are told apart, not all
+    assert p[1:, learned.keywords.index("zebra")].max() < 0.9
 
 
 def test_what_nobody_spoke_of_is_not_taken_for_a_no():

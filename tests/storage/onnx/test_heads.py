@@ -105,6 +105,8 @@ CALIBRATION = Calibration(
     scale=np.array([1.0, 1e-30, 2.0, 1e-3, 1.0, 1e-3]),
     offset=np.array([-1.0, 0.0, np.inf, -np.inf, -40.0, -3.0]),
     slope=1.7,
+    least=np.array([0.1, 0.0, 0.0, 0.0, 1e-6, 0.0]),
+    most=np.array([0.9, 1.0, 1.0, 1.0, 2 / 3, 0.5]),
 )
 
 

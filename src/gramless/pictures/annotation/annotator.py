@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramless.errors import DataError, GramlessError
 from gramless.estimators import DeepMapClassifier
-from gramless.heads import ExpectedF1, Threshold, TopGains
+from gramless.heads import Threshold, TopGains, f1_thresholds
 from gramless.pictures.annotation.album import Album, Neighbour
 from gramless.pictures.annotation.quality import Quality, quality_of
 from gramless.pictures.features import FeatureCache, PictureError, PictureFeatures
@@ -111,8 +111,9 @@ class Annotator:
                 f"{list(classifier.layout_)}."
             )
         unseen = classifier.unseen_scores_
-        if unseen is not None and len(self.album) not in (0, len(unseen)):
-            raise DataError(f"{len(unseen)} pictures were learned from, and the album has {len(self.album)}.")
+        if unseen is None or len(self.album) not in (0, len(unseen)):
+            n_learned = 0 if unseen is None else len(unseen)
+            raise DataError(f"{n_learned} pictures were learned from, and the album has {len(self.album)}.")
         n_components = classifier.map_network_.map_.n_components
         check_array("the labels of the album", self.album.labels, (None, n_keywords), kinds="i")
         check_array("the vectors of the album", self.album.vectors, (None, n_components))
@@ -186,9 +187,10 @@ class Annotator:
         threshold: float | None = None,
         precision: float | None = None,
     ) -> np.ndarray:
-        """The keywords of every picture, (n, n_keywords) bool: those with the highest expected F1, none where it is so.
+        """The keywords of every picture, (n, n_keywords) bool, none where none is probable enough.
 
-        Where all training pictures have one keyword each, a picture gets one, or none.
+        Each keyword has a threshold, such that the F1 of all answers and its mean over keywords together are highest to
+        be expected. Where all training pictures have one keyword each, a picture gets one, or none.
 
         top : instead, so many per picture, those that most raise recall and precision over all keywords
         threshold : instead, every keyword with at least this probability
@@ -203,7 +205,7 @@ class Annotator:
         if precision is not None:
             return self._threshold_for(precision).decide(self._eligible(probabilities))
         if threshold is None and not self.exclusive:
-            return self._with_parents(ExpectedF1().decide(probabilities))  # equal ones may stand in any order
+            return self._with_parents(self._thresholds.decide(probabilities))
         least = EVEN if threshold is None else threshold
         return self._eligible(probabilities) >= least
 
@@ -212,23 +214,30 @@ class Annotator:
         """Whether all pictures that were learned from have one keyword each."""
         return len(self.album) > 0 and bool((self.album.labels.sum(1) == 1).all())
 
+    @cached_property
+    def unseen_probabilities(self) -> np.ndarray:
+        """(n, n_keywords), of the pictures that were learned from, by classifiers that have not seen them."""
+        assert self.classifier.unseen_scores_ is not None
+        return self.probabilities(self.classifier.unseen_scores_)
+
+    @cached_property
+    def _thresholds(self) -> Threshold:
+        return f1_thresholds(self.unseen_probabilities)
+
     def unseen_quality(self) -> Quality:
         """Of the keywords that training pictures get from classifiers that have not seen them."""
-        margins = self.classifier.unseen_scores_
-        if margins is None or not len(self.album):
+        if not len(self.album):
             raise DataError("this model does not remember its training pictures, so nothing can be said of them.")
-        p = self.probabilities(margins)
-        truth = self.album.labels > 0
+        p, truth = self.unseen_probabilities, self.album.labels > 0
         return quality_of(p, self.choose(p), truth, self.keywords, truth.sum(0))
 
     def _threshold_for(self, precision: float) -> Threshold:
-        margins = self.classifier.unseen_scores_
-        if margins is None or not len(self.album):
+        if not len(self.album):
             raise DataError(
                 "this model does not remember its training pictures, so no threshold can be found for a precision. "
                 "Give a threshold."
             )
-        p = self._eligible(self.probabilities(margins))
+        p = self._eligible(self.unseen_probabilities)
         return Threshold.at_precision(p, np.where(self.album.labels > 0, 1.0, -1.0), precision)
 
     def _eligible(self, probabilities: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import json
 import logging
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from threading import Lock
@@ -26,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 def json_server(routes: Mapping[tuple[str, str], Route], host: str, port: int, key: str = "") -> ThreadingHTTPServer:
-    """A server that is ready to run: routes by method and path, one request at a time.
+    """A server that is ready to run: routes by method and path.
+
+    What is posted is done one after the other; what is got is answered meanwhile, so that whoever asks after the
+    server's health need not wait. A refusal says why and repeats its HTTP status, as PhotoPrism reads it there alone.
 
     key : asked for as a Bearer token or as the password of HTTP's basic authentication; needed beyond this computer
     """
@@ -46,14 +50,16 @@ def json_server(routes: Mapping[tuple[str, str], Route], host: str, port: int, k
 
         def _answer(self, method: str) -> None:
             code, body = self._found(method)
+            body = body if code == OK else {"code": code} | body
             content = json.dumps(body).encode()
-            self.send_response(code)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Connection", "close")
-            self.end_headers()
-            self.wfile.write(content)
             self.close_connection = True
+            with suppress(ConnectionError):  # whoever asked did not wait for what took long, and may ask again
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(content)
 
         def _found(self, method: str) -> tuple[int, dict[str, Any]]:
             route = routes.get((method, urlsplit(self.path).path.rstrip("/") or "/"))
@@ -71,7 +77,7 @@ def json_server(routes: Mapping[tuple[str, str], Route], host: str, port: int, k
             if not isinstance(body, dict):
                 return BAD, {"error": "The request is no JSON object."}
             try:
-                with turn:
+                with turn if method == "POST" else nullcontext():
                     return OK, route(body)
             except GramlessError as error:
                 return BAD, {"error": str(error)}

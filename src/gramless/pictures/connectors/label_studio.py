@@ -4,13 +4,15 @@
 
 In the project's settings, Model, connect http://this-computer:9090. The labelling configuration has an Image and
 Choices with choice="multiple", whose names are found out. Asked by Label Studio are POST /predict, /setup and /webhook
-and GET /health. /predict answers {"results": [{"result": [...], "score", "model_version"}], ...}; a webhook of an
-annotation that was created or updated teaches the model at once, and what it learned is saved. TOKEN, of a person's
-account, lets pictures that were uploaded to Label Studio be fetched; pictures of other servers are not.
+and GET /health and /versions. /predict answers {"results": [{"result": [...], "score", "model_version"}], ...}; a
+webhook of annotations that were created or updated teaches the model at once, and what it learned is saved. TOKEN, of a
+person's account, lets pictures that were uploaded to Label Studio be fetched; pictures of other servers are not. It may
+be a legacy token, or a personal access token, which POST /api/token/refresh exchanges for one that lasts some minutes.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.error import URLError
@@ -30,8 +32,9 @@ from gramless.pictures.correcting.learning import Taught, learn_again
 from gramless.pictures.features import PictureError, make_thumbnail
 from gramless.storage import save
 
-TAUGHT_BY = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+TAUGHT_BY = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
 MOST_BYTES = 100_000_000
+JWT_DOTS = 2  # in a personal access token, and none in a legacy one
 SECONDS = 60.0
 
 
@@ -40,7 +43,7 @@ class Backend:
 
     def __init__(self, annotator: Annotator, studio: str, token: str = "", output: Path | None = None) -> None:
         self.annotator = annotator
-        self._studio, self._token, self._output = studio, token, output
+        self._studio, self._token, self._output = studio.rstrip("/"), token, output
         self._learned = 0
         self._opener = direct_opener()
 
@@ -55,6 +58,7 @@ class Backend:
             ("POST", "/setup"): lambda _: {"model_version": self.version},
             ("POST", "/webhook"): self.fit,
             ("GET", "/health"): lambda _: up,
+            ("GET", "/versions"): lambda _: {"versions": [self.version]},
             ("GET", "/"): lambda _: up,
         }
 
@@ -75,25 +79,27 @@ class Backend:
         return {"results": results, "model_version": self.version}
 
     def fit(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Learn from one picture that somebody has annotated; other events teach nothing."""
+        """Learn from pictures that somebody has annotated; other events teach nothing."""
         if event.get("action") not in TAUGHT_BY:
             return {"status": "ignored", "model_version": self.version}
         try:
-            task, regions = event["task"], event["annotation"]["result"]
             _, _, field = names_in(event["project"]["label_config"])
-            chosen = {word for region in regions if region["type"] == "choices" for word in region["value"]["choices"]}
-            name, address = f"task {task['id']}", task["data"][field]
-        except (KeyError, TypeError) as error:
-            raise DataError(f"this is no event of an annotation of Label Studio: {error} is missing.") from error
-        picture = self._fetch(address)
-        described = self.annotator.features.describe([picture])
-        if described.views is None:
-            raise PictureError(described.unreadable[0], name)
+            tasks, annotations = (_as_list(event[name]) for name in ("task", "annotation"))
+            lessons = {
+                f"task {task['id']}": (task["data"][field], _choices(annotation["result"]))
+                for task, annotation in zip(tasks, annotations, strict=True)
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"this is no event of an annotation of Label Studio: {error}.") from error
+        pictures = [self._fetch(address) for address, _ in lessons.values()]
+        described = self.annotator.features.describe(pictures)
+        for number, reason in described.unreadable.items():
+            raise PictureError(reason, list(lessons)[number])
         vectors = np.asarray(self.annotator.classifier.map_network_.transform(described.views))
-        said = dict.fromkeys(sorted(chosen), True) | {REST: False}
-        taught = Taught((name,), vectors, (said,), (make_thumbnail(picture, THUMBNAIL_SIDE),))
-        self.annotator = learn_again(self.annotator, taught)
-        self._learned += 1
+        said = tuple(dict.fromkeys(sorted(chosen), True) | {REST: False} for _, chosen in lessons.values())
+        thumbnails = tuple(make_thumbnail(picture, THUMBNAIL_SIDE) for picture in pictures)
+        self.annotator = learn_again(self.annotator, Taught(tuple(lessons), vectors, said, thumbnails))
+        self._learned += len(lessons)
         if self._output is not None:
             save(self.annotator, self._output)
         return {"status": "ok", "model_version": self.version}
@@ -104,17 +110,38 @@ class Backend:
             raise DataError(
                 f"{whole.netloc or address} is not Label Studio at {self._studio}: nothing is fetched there."
             )
-        headers = {"Authorization": f"Token {self._token}"} if self._token else {}
+        return self._asked(Request(whole.geturl(), headers=self._authorization()))
+
+    def _authorization(self) -> dict[str, str]:
+        if self._token.count(".") != JWT_DOTS:
+            return {"Authorization": f"Token {self._token}"} if self._token else {}
+        body, headers = json.dumps({"refresh": self._token}).encode(), {"Content-Type": "application/json"}
+        answer = self._asked(Request(f"{self._studio}/api/token/refresh", body, headers))
         try:
-            with self._opener.open(Request(whole.geturl(), headers=headers), timeout=SECONDS) as reply:
+            access = json.loads(answer)["access"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError("Label Studio gives no access for this token. Check --token.") from error
+        return {"Authorization": f"Bearer {access}"}
+
+    def _asked(self, request: Request) -> bytes:
+        try:
+            with self._opener.open(request, timeout=SECONDS) as reply:
                 content: bytes = reply.read(MOST_BYTES + 1)
         except (URLError, OSError) as error:
             raise DataError(
-                f"Label Studio does not give {whole.path} ({error}). Check --studio and --token."
+                f"Label Studio does not give {request.selector} ({error}). Check --studio and --token."
             ) from error
         if len(content) > MOST_BYTES:
-            raise DataError(f"{whole.path} has more than {MOST_BYTES:,} bytes.")
+            raise DataError(f"{request.selector} has more than {MOST_BYTES:,} bytes.")
         return content
+
+
+def _as_list(one_or_several: Any) -> list[Any]:
+    return one_or_several if isinstance(one_or_several, list) else [one_or_several]
+
+
+def _choices(regions: list[dict[str, Any]]) -> set[str]:
+    return {word for region in regions if region["type"] == "choices" for word in region["value"]["choices"]}
 
 
 def names_in(label_config: str) -> tuple[str, str, str]:

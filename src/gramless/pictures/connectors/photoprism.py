@@ -18,7 +18,8 @@ and in PhotoPrism's `storage/config/vision.yml` (its own engines stay for what i
 
 then `photoprism vision run -m labels`. PhotoPrism sends {"id", "images": ["data:image/jpeg;base64,..."], ...}, one or
 several sizes of one picture, and reads {"id", "code", "model", "result": {"labels": [{"name", "source", "confidence",
-"topicality"}]}}. Addresses in the place of data are refused: this server fetches nothing.
+"topicality", "categories"}]}}; cat below animal has the category animal. Addresses in the place of data are refused:
+this server fetches nothing.
 """
 
 from __future__ import annotations
@@ -45,14 +46,17 @@ def routes(annotator: Annotator) -> dict[tuple[str, str], Route]:
         if not isinstance(images, list) or not images:
             raise DataError('got no picture: "images" is a list of data URLs. Set FileScheme: data in vision.yml.')
         look = annotator.look(_content(images[0]), n_neighbours=0)
-        found = [
-            {"name": keyword, "source": SOURCE, "confidence": round(score, 4), "topicality": round(score, 4)}
-            for keyword, score in look.suggestions
-        ]
+        found = [_label(keyword, round(score, 4)) for keyword, score in look.suggestions]
         model = {"type": "labels", "name": "gramless", "version": "latest"}
         return {"id": str(request.get("id", "")), "code": 200, "model": model, "result": {"labels": found}}
 
     return {("POST", PATH): labels, ("GET", "/"): lambda _: {"status": "ok"}}
+
+
+def _label(keyword: str, score: float) -> dict[str, Any]:
+    *parents, name = keyword.split("|")
+    label = {"name": name, "source": SOURCE, "confidence": score, "topicality": score}
+    return label | ({"categories": parents} if parents else {})
 
 
 def _content(image: object) -> bytes:

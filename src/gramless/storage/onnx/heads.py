@@ -23,12 +23,13 @@ from gramless.storage.onnx.graph import Graph
 
 
 def add_probabilities(graph: Graph, calibration: Calibration, scores: str) -> str:
-    """sigmoid(slope asinh((f - shift) / scale) + offset) of scores f: (n, n_labels)."""
+    """least + (most - least) sigmoid(slope asinh((f - shift) / scale) + offset) of scores f: (n, n_labels)."""
     standard = graph.node("Div", graph.node("Sub", scores, calibration.shift), calibration.scale)
     unusual = graph.node("Clip", inverse_hyperbolic_sine(graph, standard), -FARTHEST, FARTHEST)
     odds = graph.node("Add", graph.node("Mul", unusual, calibration.slope), calibration.offset)
     against = graph.node("Exp", graph.node("Neg", odds))  # onnxruntime's own Sigmoid rounds small ones to 0
-    return graph.node("Reciprocal", graph.node("Add", against, 1.0))
+    certain = graph.node("Reciprocal", graph.node("Add", against, 1.0))
+    return graph.node("Add", graph.node("Mul", certain, calibration.most - calibration.least), calibration.least)
 
 
 def add_class_probabilities(graph: Graph, temperature: Temperature, scores: str, n_labels: int) -> str:
