@@ -40,7 +40,7 @@ from reproduction.collection import Collection
 
 VERSION = 4  # of how networks and maps are made; raised where the same settings give others
 KERNELS = ("linear", "poly2", "gaussian", "intersection")  # the paper's four
-POWER = 0.5  # of a smooth kernel's values: of those that were tried the one with the best F1 on held-out training pictures
+POWER = 0.5  # of a smooth kernel's values: the one of those tried with the best F1 on held-out training pictures
 N_SPREAD = 500  # training pictures that the spread of a kernel's values is taken of
 NUMBER = "number"  # the view of pictures whose kernel values are looked up
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from gramless.engine.backends import plain_layers
 from gramless.engine.cuda.functions import operate
 from gramless.engine.cuda.products import appended, network
-from gramless.engine.cuda.structure import Kernels, Network, arrange, count, fits, item, pack
+from gramless.engine.cuda.structure import Kernels, PackedNetwork, arrange, count, fits, item, pack
 from gramless.engine.device import settle
 from gramless.engine.program import DenseLayer, Elementary, Sides
 from gramless.network import output_values
@@ -177,7 +177,7 @@ def _arranged(elementary: Elementary, device: torch.device) -> Kernels:
 
 
 @lru_cache(maxsize=64)
-def _packed(layers: tuple[DenseLayer, ...], kernels: Kernels) -> Network:
+def _packed(layers: tuple[DenseLayer, ...], kernels: Kernels) -> PackedNetwork:
     made = pack(layers, kernels.kernel, kernels.widths)
     settle(made.weights.device)
     return made
