@@ -82,6 +82,7 @@ def test_small_asymmetry_is_rounding():
         pytest.param(np.where(GRAM == 3, np.nan, GRAM), "NaN", id="nan"),
         pytest.param(np.where(GRAM == 3, np.inf, GRAM), "infinity", id="infinity"),
         pytest.param(np.triu(GRAM), "not symmetric", id="asymmetric"),
+        *((nothing, "precomputed") for nothing in (None, "x", np.zeros((0, 0)), torch.eye(2).to_sparse(), object())),
     ],
 )
 def test_a_matrix_that_is_no_kernel_is_refused(gram, message):

@@ -228,18 +228,3 @@ def test_every_kind_has_a_name_of_its_own_and_named_ones_are_what_they_say():
 def test_parameters_that_give_no_kernel_are_refused(parameters):
     with pytest.raises(ValueError, match="distance kernel"):
         Distance(**parameters)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Distance("column"), "'scaling' parameter of Distance .* Got 'column'"),
-        (lambda: Distance(root=3), "'root' parameter of Distance .*{1, 2, 4}. Got 3"),
-        (lambda: Distance(root=0), "'root' parameter of Distance .*{1, 2, 4}. Got 0"),
-        (lambda: Hellinger(root=1), "'root' parameter of Hellinger .*{2, 4}. Got 1"),
-        (lambda: Hellinger(normalize=3), "'normalize' parameter of Hellinger .* Got 3"),
-    ],
-)
-def test_scalings_and_roots_that_do_not_exist_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

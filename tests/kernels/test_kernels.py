@@ -1,7 +1,8 @@
 """Every named kernel, and variants of them, under one contract; scikit-learn as a second oracle."""
 
+import re
 from dataclasses import replace
-from math import cos, pi, sin
+from math import cos, inf, nan, pi, sin
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from gramless.kernels import (
     Distance,
     Domain,
     Gaussian,
+    Hellinger,
     Kernel,
     Laplacian,
     Linear,
@@ -141,20 +143,29 @@ def test_arc_cosine_of_order_0_takes_a_right_angle_at_the_origin(normalize):
 
 
 @pytest.mark.parametrize(
-    ("kind", "parameters"),
+    ("kind", "wrong"),
     [
-        pytest.param(Polynomial, {"degree": 0}, id="degree-0"),
-        pytest.param(Polynomial, {"degree": 1.5}, id="degree-1.5"),
-        pytest.param(Polynomial, {"offset": -0.1}, id="negative-offset"),
-        pytest.param(Polynomial, {"offset": float("nan")}, id="nan-offset"),
-        pytest.param(ArcCosine, {"order": 3}, id="order-3"),
-        pytest.param(RationalQuadratic, {"alpha": 0.0}, id="alpha-0"),
-        pytest.param(RationalQuadratic, {"alpha": float("nan")}, id="nan-alpha"),
+        *((Polynomial, {"degree": degree}) for degree in (0, 1.5, None, 10**9)),
+        *((Polynomial, {"offset": offset}) for offset in (-0.1, nan, inf)),
+        *((ArcCosine, {"order": order}) for order in (3, 1.5)),
+        *((RationalQuadratic, {"alpha": alpha}) for alpha in (0.0, nan)),
+        *((Gaussian, {"scale": scale}) for scale in (1e200, 1e-200, None)),
+        *((Distance, {"root": root}) for root in (0, 3)),
+        (Distance, {"scaling": "column"}),
+        (Hellinger, {"root": 1}),
+        (Hellinger, {"normalize": 3}),
+        (Laplacian, {"scale": inf}),
+        (ChiSquare, {"n_neighbours": 1.5}),
+        (Linear, {"normalize": "yes"}),
+        (Custom, {"function": "linear"}),
     ],
+    ids=str,
 )
-def test_parameters_that_give_no_kernel_are_refused(kind, parameters):
-    with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter of {kind.__name__}"):
-        kind(**parameters)
+def test_parameters_that_give_no_kernel_are_refused_by_name(kind, wrong):
+    ((name, value),) = wrong.items()
+    said = f"'{name}' parameter of {kind.__name__} must be .*Got {re.escape(repr(value))} instead"
+    with pytest.raises(ValueError, match=said):
+        kind(**wrong)
 
 
 def test_make_kernel_normalises_names_and_functions_and_keeps_kernels_as_they_are():
