@@ -17,12 +17,17 @@ from gramless.views import Views
 
 SPREAD_OF_SHARES = 0.5  # chosen by cross-validation on seven small problems, after a look at three of the benchmark
 IDLE = 1e-5  # learning bounds weights by 1e-6
+FAR_OUT = 5.0  # deviations from the median
+QUARTILES_APART = 1.3489795003921634  # of a normal distribution, in deviations
 
 
 def learn_from_numbers(
     kernel: DeepKernel, views: Views, numbers: Numbers, settings: Learning, generator: torch.Generator
 ) -> tuple[DeepKernel, LearningResult]:
     """Learn the weights of an initialised network from samples and targets that are numbers, all of one scale.
+
+    Weights are learned from targets without outliers: a few large ones would be most of the squared error, and weights
+    that fit them by chance would win. The ridge regression on the learned kernel takes targets as they are.
 
     Of a network of one layer only kernels without a weight are left out, not those whose part is small: the width of a
     feature that has a linear effect is many times its spread.
@@ -36,7 +41,7 @@ def learn_from_numbers(
     n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
     drawn = torch.randperm(len(views), generator=generator).numpy()[: min(settings.max_samples, max(2, n_affordable))]
     elementary = ElementaryValues(kernel, views[drawn], None, budget)
-    targets = torch.from_numpy(numbers.values[drawn]).to(elementary.device, torch.float64)
+    targets = torch.from_numpy(without_outliers(numbers.values[drawn])).to(elementary.device, torch.float64)
     result = learn_by_leave_one_out(
         kernel.layers, elementary, targets - targets.mean(0), settings, spread_of_shares=SPREAD_OF_SHARES
     )
@@ -47,3 +52,14 @@ def learn_from_numbers(
     used = used if len(used) else np.arange(layer.n_inputs)
     inputs = tuple(kernel.inputs[q] for q in used)
     return replace(kernel, inputs=inputs, layers=(Layer(layer.weights[:, used], layer.activation),)), result
+
+
+def without_outliers(targets: np.ndarray) -> np.ndarray:
+    """Targets (n, n_targets), those farther than FAR_OUT deviations from the median of their column set there.
+
+    The deviation is that of a normal distribution with the same quartiles. A column whose quartiles coincide has none,
+    and stays as it is.
+    """
+    low, median, high = np.quantile(targets, [0.25, 0.5, 0.75], axis=0)
+    reach = np.where(high > low, FAR_OUT * (high - low) / QUARTILES_APART, np.inf)
+    return targets.clip(median - reach, median + reach)
