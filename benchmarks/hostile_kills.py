@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -42,6 +43,7 @@ TIMED = 3  # undisturbed calls, of which the median says how long one takes
 REACH = 1.1  # of that time: calls are not all equally long
 PATIENCE_SECONDS = 300  # after which a call counts as hanging
 
+WHEN = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 OUTCOMES = ("as wanted", "failed again", "different", "left behind")
 
 
@@ -189,6 +191,8 @@ def held(path: Path) -> Any:
     if path.suffix in (".html", ".md") or path.parent.name == "figures":  # reports, which tell the time
         return None
     content = path.read_bytes()
+    if path.suffix == ".xmp":  # keywords say when they were given
+        content = WHEN.sub(b"", content)
     if path.name in ("model", "checkpoint") or path.suffix == ".gramless":  # a header in any order
         end = 8 + int.from_bytes(content[:8], "little")
         header = json.loads(content[8:end])
