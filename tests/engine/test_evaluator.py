@@ -1,5 +1,6 @@
 """The fused evaluators against the reference in float64: random networks of every kind, hostile sizes and data."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Event
@@ -9,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
@@ -234,6 +236,35 @@ def test_negative_values_are_refused_with_the_name_of_their_view(rng):
     signed = gl.Views({"v0": -np.ones((2, 3)), "v1": -np.ones((2, 4))})
     with pytest.raises(DataError, match=r"view 'v1'.*non-negative"):
         fused.values(signed)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Hellinger()], ids=lambda kernel: kernel.name)
+def test_memory_that_cannot_be_written_is_read_without_a_warning(rng, kernel):
+    """Rows' numbers follow from the sums of the linear kernel, not of the other. PyTorch warns once, unless told."""
+    X, Z = rng.random((6, 5)).astype(np.float32), views(rng, 4, (5,))
+    net = Network((ViewKernel("v0", kernel),), (Layer([[1.0]], make_activation("exp")),))
+    evaluators = [FusedOnCpu(net, Z, CPU, Precision.FLOAT32), ReferenceEvaluator(net, Z, torch.float32, CPU)]
+    expected = [evaluator.values(gl.Views({"v0": X})) for evaluator in evaluators]
+    X.setflags(write=False)
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(action="error"):
+            found = [evaluator.values(gl.Views({"v0": X})) for evaluator in evaluators]
+    finally:
+        torch.set_warn_always(before)
+    assert all(map(torch.equal, found, expected))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("made", [np.asarray, sparse.csr_array, torch.from_numpy], ids=["array", "sparse", "tensor"])
+def test_what_only_float64_holds_is_refused_with_its_value(rng, made):
+    X, Z = rng.random((6, 5)), views(rng, 4, (5,))
+    X[2, 3] = -1e300
+    net = Network((ViewKernel("v0", Gaussian(1.0)),), (Layer([[1.0]], make_activation("exp")),))
+    for evaluator in (FusedOnCpu(net, Z, CPU, Precision.FLOAT32), ReferenceEvaluator(net, Z, torch.float32, CPU)):
+        with pytest.raises(DataError, match=r"view 'v0': values up to 1e\+300 are too large: .*in float32"):
+            evaluator.values(gl.Views({"v0": made(X)}))
 
 
 def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):

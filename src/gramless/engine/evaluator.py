@@ -26,7 +26,7 @@ from gramless.errors import DataError
 from gramless.kernels import Domain, Kernel
 from gramless.network import Network, ViewKernel, output_values
 from gramless.views import Views
-from gramless.views.arrays import missing_rows, numpy_dtype
+from gramless.views.arrays import as_tensor, missing_rows, numpy_dtype
 
 
 class Evaluator(Protocol):
@@ -186,7 +186,7 @@ class FusedOnCpu(_Fused):
         """The program that is exact on these samples, which are checked; what it compares; the rows' numbers."""
         found = cpu.moments(rows)
         blocks = {
-            view: block_of(torch.from_numpy(x), moments, columns.centre)
+            view: block_of(as_tensor(x), moments, columns.centre)
             for (view, columns), x, moments in zip(self._columns.items(), rows, found, strict=True)
         }
         if not np.isfinite(found[:, 0]).all():

@@ -8,7 +8,7 @@ never changed.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -84,6 +84,25 @@ def dense(block: Any) -> np.ndarray:
         block = block.detach().cpu()
         return (block.float() if block.dtype == torch.bfloat16 else block).numpy()
     return block.toarray() if sparse.issparse(block) else block
+
+
+def in_type(name: str, array: np.ndarray, dtype: np.dtype, order: Literal["K", "C"]) -> np.ndarray:
+    """The numbers of a view in a type, the array itself where it is so already; those beyond the type are refused."""
+    try:
+        with np.errstate(over="raise"):
+            return np.asarray(array, dtype, order=order)
+    except FloatingPointError:
+        raise DataError(
+            f"view {name!r}: values up to {np.nanmax(np.abs(array)):.6g} are too large: they overflow in {dtype}. "
+            "Scale the features down, for instance to unit variance."
+        ) from None
+
+
+def as_tensor(array: np.ndarray) -> Tensor:
+    """Of the same memory, or of a copy where that cannot be written or runs backwards, which PyTorch does not share."""
+    if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
+        array = array.copy()
+    return torch.from_numpy(array)
 
 
 def with_rows(block: Any, missing: np.ndarray, rows: Tensor) -> Any:
