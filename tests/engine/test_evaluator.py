@@ -15,9 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
+from gramless.engine.device import _warn_once, products_on_gpu
 from gramless.engine.evaluator import FusedOnCpu, ReferenceEvaluator
 from gramless.engine.forms import fine_enough, forms_of
-from gramless.engine.precision import _warn_once, products_on_gpu
 from gramless.engine.samples import sample_block
 from gramless.errors import DataError
 from gramless.kernels import (

@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramless.blocks.ahead import in_order, readers_at_once
 from gramless.blocks.arrays import suitable_rows
 from gramless.blocks.base import Block, checked_block, told_with_place
-from gramless.blocks.local import LocalBlocks
+from gramless.blocks.local import LocalBlocks, in_order, readers_at_once
 from gramless.errors import DataError
 from gramless.support.packages import needed
 from gramless.views import Layout

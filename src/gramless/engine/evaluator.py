@@ -15,12 +15,10 @@ from torch import Tensor
 
 from gramless.engine import cpu
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.engine.device import settle
+from gramless.engine.device import Precision, settle
 from gramless.engine.forms import Form, Plane, fine_enough, forms_of, numbers_of, own_numbers, share_planes
-from gramless.engine.pair_statistics import PairStatistic
-from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
-from gramless.engine.samples import SampleBlock, block_of, sample_block
+from gramless.engine.samples import PairStatistic, SampleBlock, block_of, sample_block
 from gramless.engine.statistics import HostColumns, StatisticColumns, prepare_columns
 from gramless.errors import DataError
 from gramless.kernels import Domain, Kernel

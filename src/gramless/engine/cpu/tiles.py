@@ -13,9 +13,8 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from gramless.engine.cpu import functions
-from gramless.engine.cpu.intrinsics import vector_function
 from gramless.engine.cpu.target import LONG_VECTORS
-from gramless.engine.cpu.vectors import I32, VectorCode, integer
+from gramless.engine.cpu.vectors import I32, VectorCode, integer, vector_function
 
 TILE = 64  # pairs; a multiple of AT_ONCE vectors
 AT_ONCE = 4  # vectors handled together: one alone would wait for its own results
