@@ -32,6 +32,7 @@ from gramless.kernels import (
     RationalQuadratic,
 )
 from gramless.network import Layer, Network, ViewKernel, make_activation
+from gramless.views.arrays import numpy_dtype
 from tests.networks import kernels_by_name
 
 CPU = torch.device("cpu")
@@ -53,8 +54,9 @@ KERNELS = (
 ACTIVATIONS = ("tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.2))
 
 
-def views(rng, n_rows, widths):
-    return gl.Views({f"v{i}": rng.random((n_rows, width)).astype(np.float32) / width for i, width in enumerate(widths)})
+def views(rng, n_rows, widths, dtype=torch.float32):
+    kind = numpy_dtype(dtype)
+    return gl.Views({f"v{i}": rng.random((n_rows, width)).astype(kind) / width for i, width in enumerate(widths)})
 
 
 def network(rng, widths, hidden, n_kernels):
@@ -69,15 +71,18 @@ def network(rng, widths, hidden, n_kernels):
     return inputs, layers
 
 
-def both(inputs, layers, X, Z, scale=1.3):
-    fused = FusedOnCpu(Network(inputs, layers, scale), Z, CPU, Precision.FLOAT32)
-    exact = ReferenceEvaluator(Network(inputs, layers, scale), Z, torch.float64, CPU)
+def both(inputs, layers, X, Z, dtype=torch.float32):
+    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, dtype)
+    exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
     return fused, exact
 
 
 sizes = st.integers(1, 70)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "rtol", "atol"), [(torch.float32, 1e-5, 1e-7), (torch.float64, 1e-12, 1e-14)], ids=["float32", "float64"]
+)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=sizes,
@@ -86,31 +91,13 @@ sizes = st.integers(1, 70)
     hidden=st.lists(st.integers(1, 21), max_size=2),
     n_kernels=st.integers(1, 9),
 )
-def test_fused_equals_reference(seed, n, m, widths, hidden, n_kernels):
+def test_fused_equals_reference(dtype, rtol, atol, seed, n, m, widths, hidden, n_kernels):
     rng = np.random.default_rng(seed)
     inputs, layers = network(rng, widths, hidden, n_kernels)
-    X, Z = views(rng, n, widths), views(rng, m, widths)
-    fused, exact = both(inputs, layers, X, Z)
-    torch.testing.assert_close(fused.values(X).double(), exact.values(X), rtol=1e-5, atol=1e-30)
-    torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-7)
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n=sizes,
-    m=sizes,
-    widths=st.lists(st.integers(1, 40), min_size=1, max_size=3),
-    hidden=st.lists(st.integers(1, 21), max_size=2),
-    n_kernels=st.integers(1, 9),
-)
-def test_fused_equals_reference_in_float64(seed, n, m, widths, hidden, n_kernels):
-    rng = np.random.default_rng(seed)
-    inputs, layers = network(rng, widths, hidden, n_kernels)
-    X, Z = (gl.Views({f"v{i}": rng.random((k, width)) / width for i, width in enumerate(widths)}) for k in (n, m))
-    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, torch.float64)
-    exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
-    torch.testing.assert_close(fused.values(X), exact.values(X), rtol=1e-12, atol=1e-30)
-    torch.testing.assert_close(fused.elementary(X), exact.elementary(X), rtol=1e-12, atol=1e-14)
+    X, Z = (views(rng, k, widths, dtype) for k in (n, m))
+    fused, exact = both(inputs, layers, X, Z, dtype)
+    torch.testing.assert_close(fused.values(X).double(), exact.values(X), rtol=rtol, atol=1e-30)
+    torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:40])

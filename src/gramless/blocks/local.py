@@ -142,7 +142,9 @@ class Rows:
 
     def __len__(self) -> int:
         if self.n_rows is None:
-            raise TypeError("how many rows there are only a pass can tell: np.asarray(rows), or rows.write(path).")
+            raise TypeError(
+                "only a pass over the data can tell how many rows there are: np.asarray(rows), or rows.write(path)."
+            )
         return self.n_rows
 
     @property

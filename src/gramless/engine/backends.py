@@ -51,7 +51,7 @@ def plain_layers(layers: Sequence[DenseLayer]) -> list[Layer]:
     ]
 
 
-def dense_layers(layers: Sequence[Layer], device: torch.device, dtype: torch.dtype = torch.float32) -> list[DenseLayer]:
+def dense_layers(layers: Sequence[Layer], device: torch.device, dtype: torch.dtype) -> list[DenseLayer]:
     """Layers as the fused evaluators take them."""
     return [
         DenseLayer(

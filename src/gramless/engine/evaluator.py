@@ -62,7 +62,10 @@ class ReferenceEvaluator:
         return self.values(X) @ matrix
 
     def elementary(self, X: Views) -> Tensor:
-        rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
+        if self._device.type == "cpu":
+            rows = {view: as_tensor(X.array(view, numpy_dtype(self._dtype))) for view in self._columns}
+        else:
+            rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
         inputs = self._network.inputs
         values = torch.empty(len(inputs), len(X), self._n_columns, dtype=self._dtype, device=self._device)
         for q, entry in enumerate(inputs):
@@ -318,7 +321,7 @@ def refuse_what_is_no_number(blocks: Mapping[str, SampleBlock]) -> None:
         rows = missing_rows(view, block.x, 0)
         if rows is not None:
             raise DataError(
-                f"view {view!r} contains NaN in all columns of row {int(rows.argmax())}, as it did not before."
+                f"view {view!r} contains NaN in all columns of row {int(rows.argmax())}, and did not when checked."
             )
 
 

@@ -155,17 +155,18 @@ class ReliabilityBin(NamedTuple):
     n_answers: int
 
 
-def reliability(probabilities: Any, truth: Any, n_bins: int = 15) -> tuple[ReliabilityBin, ...]:
+N_BINS = 15
+
+
+def reliability(probabilities: Any, truth: Any) -> tuple[ReliabilityBin, ...]:
     """The bins of equal width that hold an answer, from 0 to 1: probabilities (n, c), truth (n, c) of 0 / 1."""
-    if n_bins < 1:
-        raise ValueError(f"n_bins={n_bins}: give 1 or more.")
     p, truth = as_scores(probabilities), as_indicator(truth, "truth")
     check_same_shape(p, truth, "probabilities")
     if ((p < 0.0) | (p > 1.0)).any():
         raise DataError(f"probabilities lie between 0 and 1, got {p.min():g} to {p.max():g}.")
-    which = np.minimum((p * n_bins).astype(int), n_bins - 1).ravel()
+    which = np.minimum((p * N_BINS).astype(int), N_BINS - 1).ravel()
     count, total, right = (
-        np.bincount(which, weights, minlength=n_bins) for weights in (None, p.ravel(), truth.ravel().astype(float))
+        np.bincount(which, weights, minlength=N_BINS) for weights in (None, p.ravel(), truth.ravel().astype(float))
     )
     return tuple(
         ReliabilityBin(float(total[b] / count[b]), float(right[b] / count[b]), int(count[b]))
@@ -173,12 +174,12 @@ def reliability(probabilities: Any, truth: Any, n_bins: int = 15) -> tuple[Relia
     )
 
 
-def expected_calibration_error(probabilities: Any, truth: Any, n_bins: int = 15) -> float:
+def expected_calibration_error(probabilities: Any, truth: Any) -> float:
     """How far probabilities are from what is observed, on average over answers: sum over bins of share x |difference|.
 
     Naeini, Cooper, Hauskrecht (2015). Most answers of many rare labels are near 0, and right about it.
     """
-    bins = reliability(probabilities, truth, n_bins)
+    bins = reliability(probabilities, truth)
     n = sum(found.n_answers for found in bins)
     return sum(found.n_answers * abs(found.predicted - found.observed) for found in bins) / max(n, 1)
 
@@ -243,8 +244,8 @@ def _as_numbers(values: Any, name: str, ndim: int) -> np.ndarray:
         array = array.astype(np.float64) if array.dtype == object else array
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise DataError(
-            f"{name}, a {type(values).__name__}, is no array of numbers ({error}). Give {wanted}; a sparse matrix as "
-            ".toarray()."
+            f"{name}, a {type(values).__name__}, is not an array of numbers ({error}). Give {wanted}; a sparse matrix "
+            "as .toarray()."
         ) from error
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} is of type {array.dtype}, which cannot be compared. Give {wanted}, in numbers.")

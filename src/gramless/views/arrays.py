@@ -8,7 +8,7 @@ never changed.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -86,11 +86,11 @@ def dense(block: Any) -> np.ndarray:
     return block.toarray() if sparse.issparse(block) else block
 
 
-def in_type(name: str, array: np.ndarray, dtype: np.dtype, order: Literal["K", "C"]) -> np.ndarray:
-    """The numbers of a view in a type, the array itself where it is so already; those beyond the type are refused."""
+def in_type(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The numbers of a view in a type, C-contiguous, in place where they are so; those beyond the type are refused."""
     try:
         with np.errstate(over="raise"):
-            return np.asarray(array, dtype, order=order)
+            return np.ascontiguousarray(array, dtype)
     except FloatingPointError:
         raise DataError(
             f"view {name!r}: values up to {np.nanmax(np.abs(array)):.6g} are too large: they overflow in {dtype}. "
