@@ -37,13 +37,11 @@ from rich.table import Table
 from torch import Tensor
 
 import gramless as gl
-from gramless.engine.cpu.intrinsics import vector_function
 from gramless.engine.cpu.target import LANES
 from gramless.engine.cpu.threads import run, tasks
-from gramless.engine.cpu.vectors import VectorCode, integer
+from gramless.engine.cpu.vectors import VectorCode, integer, vector_function
 from gramless.engine.evaluator import ReferenceEvaluator
 from gramless.maps import CollapsedMap, LayeredMap, layered_map
-from gramless.network import unit_values
 
 WIDTHS = (256, 480, 576, 512, 512, 512, 512, 512, 128, 128)  # the ten views of the paper's ImageCLEF
 PLAIN_ROWS = 200
@@ -80,8 +78,12 @@ class PlainMap:
         blocks = [X[start : start + PLAIN_ROWS] for start in range(0, len(X), PLAIN_ROWS)]
         if self.in_chunks:
             return torch.cat([self._evaluator.values(block) for block in blocks])
-        layers, scale = self._kernel.layers, self._kernel.scale
-        return torch.cat([unit_values(layers, self._evaluator.elementary(block))[-1][0] * scale for block in blocks])
+        return torch.cat([self._operator_by_operator(self._evaluator.elementary(block)) for block in blocks])
+
+    def _operator_by_operator(self, values: Tensor) -> Tensor:
+        for layer in self._kernel.layers:
+            values = layer.activation(torch.tensordot(layer.weights.to(values), values, dims=1))
+        return self._kernel.scale * values[0]
 
     def transform(self, X: gl.Views) -> Tensor:
         return self.responses(X) @ self._matrix

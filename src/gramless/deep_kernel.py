@@ -57,7 +57,9 @@ class DeepKernel:
             )
         unknown = [entry.view for entry in self.inputs if entry.view not in self.layout]
         if unknown or min(self.layout.values()) < 1:
-            raise DataError(f"kernels are on views of at least one column; {unknown or self.layout} are none.")
+            raise DataError(
+                f"every kernel needs a view of at least one column, and there is none for {unknown or self.layout}."
+            )
         for entry in self.inputs:
             if isinstance(entry.kernel, Distance) and entry.kernel.centre is not None:
                 n_features, width = len(entry.kernel.centre), self.layout[entry.view]

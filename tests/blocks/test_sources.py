@@ -159,7 +159,7 @@ def test_samples_with_labels_and_several_views_are_told_apart(samples):
         gl.DataError, match=r"starts at row 0: got a pair. Say labels=True .* or give two views as a list"
     ):
         gl.in_blocks(lambda: [(views["left"], indicator)]).total(column_sums, "sums")
-    with pytest.raises(gl.DataError, match="starts at row 0: got a dict, and not a pair"):
+    with pytest.raises(gl.DataError, match="starts at row 0: got a dict instead of a pair"):
         gl.in_blocks(lambda: [views], True).total(column_sums, "sums")
     assert gl.in_blocks(lambda: [[views["left"], indicator]]).layout == {"view0": 5, "view1": 2}
 

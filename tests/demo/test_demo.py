@@ -8,9 +8,16 @@ import pytest
 from PIL import Image
 
 import gramless as gl
-from gramless.demo.accuracy import Outcome, compare_methods, draw_split
 from gramless.demo.digits import DigitsViews, load_digits_views
-from gramless.demo.experiment import measure_errors, measure_times, pick_examples, run_demo
+from gramless.demo.experiment import (
+    Outcome,
+    compare_methods,
+    draw_split,
+    measure_errors,
+    measure_times,
+    pick_examples,
+    run_demo,
+)
 from gramless.demo.figure import save_figure
 from gramless.demo.result import TABLES, Accuracy, DemoResult, DemoSizes, Part, Timing, growth, summarise
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import gramless as gl
 from gramless.engine import RootedBlock, differentiable_values, is_movable, make_evaluator
+from gramless.engine.device import Precision
 from gramless.engine.differentiable import differentiable_block
 from gramless.engine.evaluator import ReferenceEvaluator
-from gramless.engine.precision import Precision
 from gramless.kernels import (
     ArcCosine,
     Custom,

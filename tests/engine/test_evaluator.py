@@ -1,5 +1,6 @@
 """The fused evaluators against the reference in float64: random networks of every kind, hostile sizes and data."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Event
@@ -9,13 +10,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
+from gramless.engine.device import _warn_once, products_on_gpu
 from gramless.engine.evaluator import FusedOnCpu, ReferenceEvaluator
 from gramless.engine.forms import fine_enough, forms_of
-from gramless.engine.precision import _warn_once, products_on_gpu
 from gramless.engine.samples import sample_block
 from gramless.errors import DataError
 from gramless.kernels import (
@@ -30,6 +32,7 @@ from gramless.kernels import (
     RationalQuadratic,
 )
 from gramless.network import Layer, Network, ViewKernel, make_activation
+from gramless.views.arrays import numpy_dtype
 from tests.networks import kernels_by_name
 
 CPU = torch.device("cpu")
@@ -51,8 +54,9 @@ KERNELS = (
 ACTIVATIONS = ("tanh", "sinh", "exp", "identity", (0.1, 0.5, 0.2))
 
 
-def views(rng, n_rows, widths):
-    return gl.Views({f"v{i}": rng.random((n_rows, width)).astype(np.float32) / width for i, width in enumerate(widths)})
+def views(rng, n_rows, widths, dtype=torch.float32):
+    kind = numpy_dtype(dtype)
+    return gl.Views({f"v{i}": rng.random((n_rows, width)).astype(kind) / width for i, width in enumerate(widths)})
 
 
 def network(rng, widths, hidden, n_kernels):
@@ -67,15 +71,18 @@ def network(rng, widths, hidden, n_kernels):
     return inputs, layers
 
 
-def both(inputs, layers, X, Z, scale=1.3):
-    fused = FusedOnCpu(Network(inputs, layers, scale), Z, CPU, Precision.FLOAT32)
-    exact = ReferenceEvaluator(Network(inputs, layers, scale), Z, torch.float64, CPU)
+def both(inputs, layers, X, Z, dtype=torch.float32):
+    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, dtype)
+    exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
     return fused, exact
 
 
 sizes = st.integers(1, 70)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "rtol", "atol"), [(torch.float32, 1e-5, 1e-7), (torch.float64, 1e-12, 1e-14)], ids=["float32", "float64"]
+)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=sizes,
@@ -84,31 +91,13 @@ sizes = st.integers(1, 70)
     hidden=st.lists(st.integers(1, 21), max_size=2),
     n_kernels=st.integers(1, 9),
 )
-def test_fused_equals_reference(seed, n, m, widths, hidden, n_kernels):
+def test_fused_equals_reference(dtype, rtol, atol, seed, n, m, widths, hidden, n_kernels):
     rng = np.random.default_rng(seed)
     inputs, layers = network(rng, widths, hidden, n_kernels)
-    X, Z = views(rng, n, widths), views(rng, m, widths)
-    fused, exact = both(inputs, layers, X, Z)
-    torch.testing.assert_close(fused.values(X).double(), exact.values(X), rtol=1e-5, atol=1e-30)
-    torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-7)
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n=sizes,
-    m=sizes,
-    widths=st.lists(st.integers(1, 40), min_size=1, max_size=3),
-    hidden=st.lists(st.integers(1, 21), max_size=2),
-    n_kernels=st.integers(1, 9),
-)
-def test_fused_equals_reference_in_float64(seed, n, m, widths, hidden, n_kernels):
-    rng = np.random.default_rng(seed)
-    inputs, layers = network(rng, widths, hidden, n_kernels)
-    X, Z = (gl.Views({f"v{i}": rng.random((k, width)) / width for i, width in enumerate(widths)}) for k in (n, m))
-    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, torch.float64)
-    exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
-    torch.testing.assert_close(fused.values(X), exact.values(X), rtol=1e-12, atol=1e-30)
-    torch.testing.assert_close(fused.elementary(X), exact.elementary(X), rtol=1e-12, atol=1e-14)
+    X, Z = (views(rng, k, widths, dtype) for k in (n, m))
+    fused, exact = both(inputs, layers, X, Z, dtype)
+    torch.testing.assert_close(fused.values(X).double(), exact.values(X), rtol=rtol, atol=1e-30)
+    torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:40])
@@ -234,6 +223,35 @@ def test_negative_values_are_refused_with_the_name_of_their_view(rng):
     signed = gl.Views({"v0": -np.ones((2, 3)), "v1": -np.ones((2, 4))})
     with pytest.raises(DataError, match=r"view 'v1'.*non-negative"):
         fused.values(signed)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Hellinger()], ids=lambda kernel: kernel.name)
+def test_memory_that_cannot_be_written_is_read_without_a_warning(rng, kernel):
+    """Rows' numbers follow from the sums of the linear kernel, not of the other. PyTorch warns once, unless told."""
+    X, Z = rng.random((6, 5)).astype(np.float32), views(rng, 4, (5,))
+    net = Network((ViewKernel("v0", kernel),), (Layer([[1.0]], make_activation("exp")),))
+    evaluators = [FusedOnCpu(net, Z, CPU, Precision.FLOAT32), ReferenceEvaluator(net, Z, torch.float32, CPU)]
+    expected = [evaluator.values(gl.Views({"v0": X})) for evaluator in evaluators]
+    X.setflags(write=False)
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(action="error"):
+            found = [evaluator.values(gl.Views({"v0": X})) for evaluator in evaluators]
+    finally:
+        torch.set_warn_always(before)
+    assert all(map(torch.equal, found, expected))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("made", [np.asarray, sparse.csr_array, torch.from_numpy], ids=["array", "sparse", "tensor"])
+def test_what_only_float64_holds_is_refused_with_its_value(rng, made):
+    X, Z = rng.random((6, 5)), views(rng, 4, (5,))
+    X[2, 3] = -1e300
+    net = Network((ViewKernel("v0", Gaussian(1.0)),), (Layer([[1.0]], make_activation("exp")),))
+    for evaluator in (FusedOnCpu(net, Z, CPU, Precision.FLOAT32), ReferenceEvaluator(net, Z, torch.float32, CPU)):
+        with pytest.raises(DataError, match=r"view 'v0': values up to 1e\+300 are too large: .*in float32"):
+            evaluator.values(gl.Views({"v0": made(X)}))
 
 
 def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):

@@ -80,9 +80,9 @@ def test_refuses_a_k_that_is_no_number_of_labels(k):
         ([1.0, 2.0], r"shape \(2,\)"),
         (np.zeros((2, 0)), r"shape \(2, 0\)"),
         (np.zeros((0, 2)), r"shape \(0, 2\)"),
-        ([[1.0, 2.0], [3.0]], "no array of numbers"),
+        ([[1.0, 2.0], [3.0]], "not an array of numbers"),
         ([["high", "low"]], "type <U4"),
-        ([[None, {}]], "no array of numbers"),
+        ([[None, {}]], "not an array of numbers"),
         (sparse.eye(3).tocsr(), r"\.toarray\(\)"),
     ],
 )
@@ -211,5 +211,5 @@ def test_refuses_what_is_no_pair_of_indicators(predicted, truth, message):
 )
 def test_what_is_no_array_of_numbers_is_refused_in_words(scores):
     for function in (top_k, lambda given: annotation_scores(given, np.ones((3, 2)))):
-        with pytest.raises(DataError, match="is no array of numbers"):
+        with pytest.raises(DataError, match="is not an array of numbers"):
             function(scores)

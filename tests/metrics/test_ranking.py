@@ -220,7 +220,7 @@ def test_probabilities_that_mean_what_they_say_are_off_by_little(rng):
 def test_certain_answers():
     assert expected_calibration_error([[0.0, 1.0]], [[0, 1]]) == 0.0
     assert expected_calibration_error([[0.0, 1.0]], [[1, 0]]) == 1.0
-    assert len(reliability([[1.0, 1.0]], [[1, 0]], n_bins=1)) == 1
+    assert len(reliability([[1.0, 1.0]], [[1, 0]])) == 1
 
 
 def test_what_is_no_probability_is_refused():
@@ -228,5 +228,3 @@ def test_what_is_no_probability_is_refused():
         reliability([[1.5]], [[1]])
     with pytest.raises(DataError, match="NaN"):
         reliability([[np.nan]], [[1]])
-    with pytest.raises(ValueError, match="n_bins=0"):
-        reliability([[0.5]], [[1]], n_bins=0)

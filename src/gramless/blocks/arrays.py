@@ -14,9 +14,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from gramless.blocks.ahead import in_order, readers_at_once
 from gramless.blocks.base import Block, checked_block
-from gramless.blocks.local import LocalBlocks, files_of
+from gramless.blocks.local import LocalBlocks, files_of, in_order, readers_at_once
 from gramless.errors import DataError
 from gramless.support.config import computes_on_gpu
 from gramless.views import Columns, Layout, Views, is_multiview

@@ -49,9 +49,7 @@ class Block:
         return Block(row, self.views[inside], None if self.labels is None else self.labels[inside])
 
 
-def checked_block(
-    start: int, data: Any, labels: Any, columns: Columns | None = None, layout: Layout | None = None
-) -> Block:
+def checked_block(start: int, data: Any, labels: Any, columns: Columns | None, layout: Layout | None) -> Block:
     """A block of what was read; what is wrong with it is told with its place.
 
     columns : with one array, those of each view

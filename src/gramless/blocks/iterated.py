@@ -59,7 +59,7 @@ class IteratedBlocks(LocalBlocks):
         pair = isinstance(item, tuple) and len(item) == 2
         with told_with_place(start):
             if self.labelled and not pair:
-                raise DataError(f"got a {type(item).__name__}, and not a pair of samples and labels.")
+                raise DataError(f"got a {type(item).__name__} instead of a pair of samples and labels.")
             if pair and not self.labelled:
                 raise DataError(
                     "got a pair. Say labels=True if these are samples and their labels, or give two views as a list."

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import torch
 
-from gramless.blocks.ahead import each
 from gramless.blocks.base import Block, Blocks, Sum, label_array, with_rows
 from gramless.blocks.writing import write_rows
 from gramless.errors import DataError
+from gramless.support.config import computes_on_gpu, with_config
 from gramless.support.progress import ProgressBar, Waiting
 from gramless.views import Layout
 
@@ -138,7 +142,9 @@ class Rows:
 
     def __len__(self) -> int:
         if self.n_rows is None:
-            raise TypeError("how many rows there are only a pass can tell: np.asarray(rows), or rows.write(path).")
+            raise TypeError(
+                "only a pass over the data can tell how many rows there are: np.asarray(rows), or rows.write(path)."
+            )
         return self.n_rows
 
     @property
@@ -161,3 +167,41 @@ def _bar(what: str, n_samples: int | None, first_row: int) -> Iterator[Callable[
     else:
         with ProgressBar(what, n_samples - first_row) as progress:
             yield progress.advance
+
+
+MOST_READERS = 6
+GPU_WORKERS = 3  # one fills page-locked memory, one computes, one takes its answers away
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+def readers_at_once() -> int:
+    """Threads that read: with a GPU most processors are idle; without, one reads while the others compute."""
+    return max(1, min(MOST_READERS, torch.get_num_threads() // 2)) if computes_on_gpu() else 1
+
+
+def each(function: Callable[[Given], Result], items: Iterable[Given]) -> Iterator[Result]:
+    """function(item) of every item, in order; on a GPU several at once, so that one computes while others travel."""
+    if not computes_on_gpu():
+        return map(function, items)
+    return in_order((partial(function, item) for item in items), GPU_WORKERS)
+
+
+def in_order(tasks: Iterable[Callable[[], Result]], n_threads: int) -> Generator[Result]:
+    """What tasks return, in their order; at most n_threads of them are done, or under way, ahead of the last one asked.
+
+    Tasks run under the settings of the thread that asks. What one raises is raised where its result would have come.
+    """
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(with_config(task)))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramless.blocks.ahead import in_order, readers_at_once
 from gramless.blocks.arrays import suitable_rows
 from gramless.blocks.base import Block, checked_block, told_with_place
-from gramless.blocks.local import LocalBlocks
+from gramless.blocks.local import LocalBlocks, in_order, readers_at_once
 from gramless.errors import DataError
 from gramless.support.packages import needed
 from gramless.views import Layout
@@ -90,7 +89,7 @@ class ParquetBlocks(LocalBlocks):
             read = {view: np.hstack([self._numbers(start, batch, name) for name in names]) for view, names in chosen}
         labels = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.label_columns]
         stacked = None if not labels else labels[0] if len(labels) == 1 else np.column_stack(labels)
-        return checked_block(start, read, stacked, layout=self.chosen).from_row(first_row)
+        return checked_block(start, read, stacked, None, self.chosen).from_row(first_row)
 
     def _numbers(self, start: int, batch: Any, name: str) -> np.ndarray:
         """(n, width); a null number becomes NaN, which is refused with its row, as a list of another length is here."""
@@ -131,7 +130,9 @@ def _width(path: Path, schema: Any, name: str) -> int:
     if types.is_list(kind) or types.is_large_list(kind):
         found = _dataset(path).head(1, columns=[name]).column(name).to_pylist()
         if not found or not found[0]:
-            raise DataError(f"column {name!r} of {path} has no list in its first row, so nobody knows their length.")
+            raise DataError(
+                f"column {name!r} of {path} has no list in its first row, so the length of its lists is unknown."
+            )
         return len(found[0])
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return 1

@@ -1,14 +1,12 @@
 """Evaluating networks at the speed of the machine, within a memory budget."""
 
-from gramless.engine.device import choose_device, choose_precision, settle
+from gramless.engine.backends import network_gradients, network_values
+from gramless.engine.device import Precision, choose_device, choose_precision, settle
 from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
-from gramless.engine.matrix import EvaluatorFor, kernel_matrix, projected_blocks
-from gramless.engine.overflow import Overflow, finite
-from gramless.engine.passes import network_gradients, network_values
+from gramless.engine.matrix import EvaluatorFor, Overflow, finite, kernel_matrix, projected_blocks
 from gramless.engine.plan import Plan, compute_budget, make_plan
-from gramless.engine.precision import Precision
 from gramless.engine.samples import RootedBlock, SampleBlock
 from gramless.engine.streaming import RowSink, new_rows, on_device
 

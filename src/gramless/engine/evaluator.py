@@ -15,18 +15,16 @@ from torch import Tensor
 
 from gramless.engine import cpu
 from gramless.engine.backends import dense_layers, find_backend
-from gramless.engine.device import settle
+from gramless.engine.device import Precision, settle
 from gramless.engine.forms import Form, Plane, fine_enough, forms_of, numbers_of, own_numbers, share_planes
-from gramless.engine.pair_statistics import PairStatistic
-from gramless.engine.precision import Precision
 from gramless.engine.program import Elementary, Sides
-from gramless.engine.samples import SampleBlock, block_of, sample_block
+from gramless.engine.samples import PairStatistic, SampleBlock, block_of, sample_block
 from gramless.engine.statistics import HostColumns, StatisticColumns, prepare_columns
 from gramless.errors import DataError
 from gramless.kernels import Domain, Kernel
 from gramless.network import Network, ViewKernel, output_values
 from gramless.views import Views
-from gramless.views.arrays import missing_rows, numpy_dtype
+from gramless.views.arrays import as_tensor, missing_rows, numpy_dtype
 
 
 class Evaluator(Protocol):
@@ -64,7 +62,10 @@ class ReferenceEvaluator:
         return self.values(X) @ matrix
 
     def elementary(self, X: Views) -> Tensor:
-        rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
+        if self._device.type == "cpu":
+            rows = {view: as_tensor(X.array(view, numpy_dtype(self._dtype))) for view in self._columns}
+        else:
+            rows = {view: X.tensor(view, self._dtype, self._device) for view in self._columns}
         inputs = self._network.inputs
         values = torch.empty(len(inputs), len(X), self._n_columns, dtype=self._dtype, device=self._device)
         for q, entry in enumerate(inputs):
@@ -186,7 +187,7 @@ class FusedOnCpu(_Fused):
         """The program that is exact on these samples, which are checked; what it compares; the rows' numbers."""
         found = cpu.moments(rows)
         blocks = {
-            view: block_of(torch.from_numpy(x), moments, columns.centre)
+            view: block_of(as_tensor(x), moments, columns.centre)
             for (view, columns), x, moments in zip(self._columns.items(), rows, found, strict=True)
         }
         if not np.isfinite(found[:, 0]).all():
@@ -320,7 +321,7 @@ def refuse_what_is_no_number(blocks: Mapping[str, SampleBlock]) -> None:
         rows = missing_rows(view, block.x, 0)
         if rows is not None:
             raise DataError(
-                f"view {view!r} contains NaN in all columns of row {int(rows.argmax())}, as it did not before."
+                f"view {view!r} contains NaN in all columns of row {int(rows.argmax())}, and did not when checked."
             )
 
 

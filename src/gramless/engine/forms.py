@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from gramless.engine.cpu import Own
-from gramless.engine.pair_statistics import PairStatistic
-from gramless.engine.samples import SampleBlock
+from gramless.engine.samples import PairStatistic, SampleBlock
 from gramless.kernels import Formula, Kernel, Statistic
 from gramless.network import ViewKernel
 

@@ -10,8 +10,8 @@ import torch
 
 from gramless.engine import cpu
 from gramless.engine.backends import find_backend
+from gramless.engine.device import Precision
 from gramless.engine.forms import Form, Plane, forms_of, share_planes
-from gramless.engine.precision import Precision
 from gramless.kernels import Statistic
 from gramless.network import Network, ViewKernel
 from gramless.support.budget import FREE_SHARE, readable, row_blocks

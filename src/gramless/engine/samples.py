@@ -1,17 +1,37 @@
-"""Rows of one view, and the sums over their features that kernels ask for."""
+"""Rows of one view, the sums over their features that kernels ask for, and what is computed of every pair of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gramless.engine.cpu.moments import moments
-from gramless.engine.pair_statistics import PairStatistic
-from gramless.kernels import Features, Statistic
+from gramless.kernels import Features, Kernel, Statistic
+
+
+class PairStatistic(NamedTuple):
+    """What the fused evaluators compute of every pair of a view, and its kernels share: a statistic of samples, or of
+    what is made of them first.
+
+    Squared distances are not among them: they follow from inner products, which more kernels share.
+    """
+
+    statistic: Statistic
+    features: Features | None = None  # of the samples, which are compared instead
+    centred: bool = False  # whether samples are compared after the mean of the columns is taken away
+    kernel: Kernel | None = None  # whose own `pairwise` it is, where it is GIVEN
+
+    @property
+    def label(self) -> str:
+        if self.features is not None:
+            return "inner products of roots" if self.features.factors is None else "scaled, centred inner products"
+        return f"centred {self.statistic.value}" if self.centred else self.statistic.value
+
 
 ROWS_AT_ONCE = 1_024  # in float64
 

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from gramless.engine import cpu
+from gramless.engine.device import Precision, products_on_gpu
 from gramless.engine.featurewise import FEATUREWISE
-from gramless.engine.pair_statistics import PairStatistic
-from gramless.engine.precision import Precision, products_on_gpu
 from gramless.engine.program import CODE_LEVELS
-from gramless.engine.samples import SampleBlock
+from gramless.engine.samples import PairStatistic, SampleBlock
 from gramless.kernels import Statistic
 
 

@@ -151,8 +151,8 @@ class Features:
         found = self(x)
         if self.factors is not None and not found.abs().max() <= FARTHEST:
             raise DataError(
-                f"samples lie {found.abs().max().item():.3g} times the mean distance from the fitted ones, whose "
-                "squares are no numbers any more: look for a column with wrong units, or fit on such samples too."
+                f"samples lie {found.abs().max().item():.3g} times the mean distance from the fitted ones, so far "
+                "that squares overflow: look for a column with wrong units, or fit on such samples too."
             )
         return found
 

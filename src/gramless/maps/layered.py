@@ -103,7 +103,7 @@ class LayeredMap:
                 progress.advance(rows.stop - rows.start)
         return finite(torch.cat(blocks))
 
-    def from_input_maps(self, maps: Sequence[Any], *, project: bool = True) -> Tensor:
+    def from_input_maps(self, maps: Sequence[Any], *, project: bool) -> Tensor:
         """The output map from phi_q^(1)(x) of every elementary kernel q."""
         *hidden, last = self.layers
         for layer in hidden:

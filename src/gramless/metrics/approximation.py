@@ -22,6 +22,7 @@ from gramless.support.budget import require, row_blocks
 from gramless.support.checks import Constraints, Interval, check_arguments, whole
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
+from gramless.views.arrays import as_tensor
 
 
 class Transformer(Protocol):
@@ -71,7 +72,7 @@ def pairwise_relative_error(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _tensor(phi: Any) -> Tensor:
-    return phi if isinstance(phi, Tensor) else torch.from_numpy(np.ascontiguousarray(phi))
+    return phi if isinstance(phi, Tensor) else as_tensor(np.asarray(phi))
 
 
 FEWEST = 10  # samples, below which a spread says nothing

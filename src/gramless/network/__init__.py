@@ -2,7 +2,7 @@
 
 from gramless.network.activations import Activation, make_activation
 from gramless.network.network import Layer, Network, ViewKernel, initial_weights, spread_gains
-from gramless.network.reference import gradients, output_values, unit_values
+from gramless.network.reference import gradients, output_values
 
 __all__ = [
     "Activation",
@@ -14,5 +14,4 @@ __all__ = [
     "make_activation",
     "output_values",
     "spread_gains",
-    "unit_values",
 ]

@@ -94,7 +94,7 @@ def initial_weights(
     try:
         given = [torch.as_tensor(w, dtype=torch.float64) for w in spec]
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"weights= holds something that is no matrix of numbers: {error}.") from error
+        raise DataError(f"weights= holds something that is not a matrix of numbers: {error}.") from error
     if [tuple(w.shape) for w in given] != shapes:
         raise DataError(
             f"this network needs weight matrices of shapes {shapes} (units x inputs, layer by layer), "

@@ -37,15 +37,6 @@ def output_values(layers: Sequence[Layer], values: Tensor) -> Tensor:
     return output.reshape(values.shape[1:])
 
 
-def unit_values(layers: Sequence[Layer], values: Tensor) -> list[Tensor]:
-    """The values of every unit of every layer, (n_units, ...) each: for looking inside a network on small data."""
-    found = []
-    for layer in layers:
-        values = layer.activation(torch.tensordot(layer.weights.to(values), values, dims=1))
-        found.append(values)
-    return found
-
-
 def gradients(layers: Sequence[Layer], values: Tensor, slopes: Tensor) -> list[Tensor]:
     """d / dw of the sum over pairs of slope * output, from values (n_kernels, n_pairs): a float64 matrix per layer.
 

@@ -199,7 +199,7 @@ class Decoder:
         kind = np.dtype(dtype)
         self._take(kind.itemsize * len(items))
         if kind.kind == "U" and not all(isinstance(i, str) and 4 * len(i) <= kind.itemsize for i in items):
-            raise FileFormatError(f"the file holds texts that are none of type {dtype}.")
+            raise FileFormatError(f"the file holds texts that do not fit their type {dtype}.")
         array = np.empty(len(items), dtype=kind)
         array[:] = items
         return array
@@ -208,7 +208,7 @@ class Decoder:
         *parts, shape = content
         data, indices, indptr = (self.decode(part) for part in parts)
         if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in (data, indices, indptr)):
-            raise FileFormatError("the file holds a sparse matrix whose parts are no arrays.")
+            raise FileFormatError("the file holds a sparse matrix whose parts are not arrays.")
         if data.dtype.kind not in "biuf" or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
             raise FileFormatError("the file holds a sparse matrix whose parts are of the wrong types.")
         n_rows, n_columns = shape
@@ -276,7 +276,7 @@ class Decoder:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise FileFormatError(f"the file holds a name that is no text: {value!r}.")
+        raise FileFormatError(f"the file holds a name that is not a text: {value!r}.")
     return value
 
 

@@ -113,7 +113,7 @@ def _read(file: BinaryIO, n_bytes: int, form: str, version: int) -> ArrayFile:
     entries = read_json(header)
     texts = entries.pop(METADATA, {}) if isinstance(entries, dict) else {}
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
-        raise ValueError("its metadata are no texts")
+        raise ValueError("its metadata is not text")
     _check_form(texts, form, version)
     zeroed = header.replace(texts.get(DIGEST, "").encode() or b"\0", NO_DIGEST.encode(), 1)
     summed = hashlib.sha256(start + zeroed)
@@ -146,7 +146,7 @@ def _check_form(texts: dict[str, str], form: str, version: int) -> None:
 
 def _array(file: BinaryIO, dtype: np.dtype, shape: list[int]) -> np.ndarray:
     if not all(type(side) is int and side >= 0 for side in shape):
-        raise ValueError(f"the shape {shape} is none")
+        raise ValueError(f"{shape} is not a shape")
     array = np.empty(shape, dtype=dtype)
     memory = array.reshape(-1).view(np.uint8)
     if file.readinto(memory.data) != array.nbytes:  # type: ignore[attr-defined]
@@ -159,12 +159,12 @@ def _array(file: BinaryIO, dtype: np.dtype, shape: list[int]) -> np.ndarray:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError(f"a name stands twice among {[key for key, _ in pairs][:20]}")
+        raise ValueError(f"a name occurs twice among {[key for key, _ in pairs][:20]}")
     return found
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _whole(digits: str) -> int:

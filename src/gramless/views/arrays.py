@@ -86,6 +86,25 @@ def dense(block: Any) -> np.ndarray:
     return block.toarray() if sparse.issparse(block) else block
 
 
+def in_type(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The numbers of a view in a type, C-contiguous, in place where they are so; those beyond the type are refused."""
+    try:
+        with np.errstate(over="raise"):
+            return np.ascontiguousarray(array, dtype)
+    except FloatingPointError:
+        raise DataError(
+            f"view {name!r}: values up to {np.nanmax(np.abs(array)):.6g} are too large: they overflow in {dtype}. "
+            "Scale the features down, for instance to unit variance."
+        ) from None
+
+
+def as_tensor(array: np.ndarray) -> Tensor:
+    """Of the same memory, or of a copy where that cannot be written or runs backwards, which PyTorch does not share."""
+    if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
+        array = array.copy()
+    return torch.from_numpy(array)
+
+
 def with_rows(block: Any, missing: np.ndarray, rows: Tensor) -> Any:
     """A copy of a block with other rows where the mask says so."""
     places = np.flatnonzero(missing)

@@ -13,7 +13,16 @@ from scipy import sparse
 from torch import Tensor
 
 from gramless.errors import DataError
-from gramless.views.arrays import as_block, dense, missing_rows, numpy_dtype, refuse_masked, with_rows
+from gramless.views.arrays import (
+    as_block,
+    as_tensor,
+    dense,
+    in_type,
+    missing_rows,
+    numpy_dtype,
+    refuse_masked,
+    with_rows,
+)
 
 Layout = dict[str, int]
 """View names and their widths, in order."""
@@ -170,18 +179,23 @@ class Views:
         return f"Views({len(self)} rows: {described})"
 
     def tensor(self, name: str, dtype: torch.dtype, device: torch.device | str = "cpu") -> Tensor:
-        """One view as a dense tensor (n, width); shares memory with the caller's array where it can."""
+        """One view as a dense tensor (n, width), infinite beyond its type; shares the caller's memory where it can."""
         block = self._blocks[name]
         if isinstance(block, Tensor):
             return block.detach().to(device=device, dtype=dtype)
-        array = np.asarray(dense(block), dtype=numpy_dtype(dtype))
-        if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
-            array = array.copy()  # torch shares neither; a block of rows at a time, so the copy stays small
-        return torch.from_numpy(array).to(device)
+        with np.errstate(over="ignore"):
+            array = np.asarray(dense(block), dtype=numpy_dtype(dtype))
+        return as_tensor(array).to(device)
 
     def array(self, name: str, dtype: np.dtype) -> np.ndarray:
-        """One view as a dense C-contiguous array in host memory: the caller's own, to be read only, where that is."""
-        return np.ascontiguousarray(dense(self._blocks[name]), dtype)
+        """One view as a dense C-contiguous array in host memory: the caller's own, to be read only, where that is.
+
+        Numbers beyond the type are refused.
+        """
+        block = self._blocks[name]
+        if type(block) is np.ndarray and block.dtype == dtype and block.flags.c_contiguous:
+            return block  # at once: one sample has little else to wait for
+        return in_type(name, dense(block), dtype)
 
     def dense(self, dtype: torch.dtype) -> Views:
         """A dense copy of a few rows that shares no memory with the caller's."""

@@ -10,6 +10,7 @@ import zarr
 
 from gramless.blocks.formats import RowLayout
 from gramless.blocks.writing import write_rows
+from gramless.errors import DataError
 
 SUFFIXES = [".npy", ".zarr", ".parquet"]
 every_format = pytest.mark.parametrize("suffix", SUFFIXES)
@@ -98,6 +99,20 @@ def written(values, path, step=30, counted=True):
     """Rows in blocks of so many, in a file."""
     ends = [min(end, len(values)) for end in range(step, len(values) + step, step)]
     return write_rows(CutRows(values, ends, counted), path)
+
+
+def stop_at(row, values, ends, path, failure=None, counted=True):
+    """A run that ends there, and with what."""
+    failure = failure or DataError(f"row {row} holds NaN.")
+    with pytest.raises(type(failure)) as stopped:
+        write_rows(CutRows(values, ends, counted, failures={row: failure}), path)
+    return stopped.value
+
+
+def written_in_one_go(rows, path):
+    """The bytes of a file or folder of that name that no run was stopped in."""
+    path.parent.joinpath("one").mkdir()
+    return bytes_of(write_rows(rows, path.parent / "one" / path.name))
 
 
 def bytes_of(path: Path):

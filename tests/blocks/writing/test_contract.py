@@ -19,18 +19,15 @@ from tests.blocks.writing.samples import (
     known_or_not,
     random_ends,
     random_values,
+    stop_at,
     written,
+    written_in_one_go,
 )
 
 N = 300
 SHAPES = [((5,), np.float32), ((3,), np.float64), ((), np.float64), ((), np.int64), ((4,), bool)]
 
 every_form = pytest.mark.parametrize(("shape", "dtype"), SHAPES, ids=str)
-
-
-def stopped_at(row, values, ends, path, counted=True):
-    with pytest.raises(KeyboardInterrupt):
-        write_rows(CutRows(values, ends, counted, failures={row: KeyboardInterrupt()}), path)
 
 
 @every_format
@@ -40,13 +37,12 @@ def test_stopped_and_continued_it_is_the_same_to_the_byte(suffix, shape, dtype, 
     values, rng = random_values((N, *shape), dtype), np.random.default_rng(1)
     ends = random_ends(N, rng)
     for row in sorted(rng.choice(ends[:-1], 4, replace=False).tolist()):
-        stopped_at(row, values, ends, path, counted)
+        stop_at(row, values, ends, path, KeyboardInterrupt(), counted)
         kept = complete_before(row, values, N if counted else None)
         assert json.loads((partial / PROGRESS).read_text())["rows"] == kept if kept else not partial.exists()
     assert write_rows(CutRows(values, ends, counted), path) == path
     assert list(tmp_path.iterdir()) == [path]
-    (tmp_path / "one").mkdir()
-    assert bytes_of(path) == bytes_of(write_rows(CutRows(values, ends, counted), tmp_path / "one" / path.name))
+    assert bytes_of(path) == written_in_one_go(CutRows(values, ends, counted), path)
     np.testing.assert_array_equal(found_in(path), CutRows(values, ends).expected)
 
 
@@ -82,7 +78,7 @@ def test_killed_before_any_write_it_continues(suffix, counted, shape, path, part
 
 
 @every_format
-def test_a_disk_that_fails_costs_only_what_was_not_complete(suffix, path, partial, tmp_path, monkeypatch):
+def test_a_disk_that_fails_costs_only_what_was_not_complete(suffix, path, partial, monkeypatch):
     values, rng = random_values((N, 5), np.float32), np.random.default_rng(2)
     ends, really, rows_before = random_ends(N, rng), os.fsync, 0
 
@@ -99,8 +95,7 @@ def test_a_disk_that_fails_costs_only_what_was_not_complete(suffix, path, partia
             rows = json.loads((partial / PROGRESS).read_text())["rows"]
             assert rows >= rows_before
             rows_before = rows
-    (tmp_path / "one").mkdir()
-    assert bytes_of(path) == bytes_of(write_rows(CutRows(values, ends), tmp_path / "one" / path.name))
+    assert bytes_of(path) == written_in_one_go(CutRows(values, ends), path)
 
 
 @every_format
@@ -108,7 +103,7 @@ def test_a_disk_that_fails_costs_only_what_was_not_complete(suffix, path, partia
 def test_what_a_disk_has_damaged_is_refused_or_made_good(suffix, seed, path, partial):
     values, rng = random_values((N, 5), np.float32), np.random.default_rng(seed)
     ends = list(range(30, N + 1, 30))
-    stopped_at(240, values, ends, path)
+    stop_at(240, values, ends, path)
     files = [file for file in partial.rglob("*") if file.is_file() and file.name != PROGRESS]
     last = max(files, key=lambda file: file.stat().st_mtime_ns)
     os.truncate(last, int(rng.integers(0, last.stat().st_size)))
@@ -128,7 +123,7 @@ def test_what_a_disk_has_damaged_is_refused_or_made_good(suffix, seed, path, par
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"rows": "many", "block": 0, "form": ""}', "\x00\xff"])
 def test_damaged_progress_is_refused_and_kept(suffix, content, path, partial):
     values, ends = random_values((N, 5), np.float32), list(range(30, N + 1, 30))
-    stopped_at(240, values, ends, path)
+    stop_at(240, values, ends, path)
     (partial / PROGRESS).write_text(content)
     before = bytes_of(partial)
     with pytest.raises(DataError, match=r"left by another run: its progress\.json cannot be read"):

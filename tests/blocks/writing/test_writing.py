@@ -22,6 +22,8 @@ from tests.blocks.writing.samples import (
     known_or_not,
     random_ends,
     random_values,
+    stop_at,
+    written_in_one_go,
 )
 
 N = 700
@@ -35,19 +37,6 @@ def ends():
 @pytest.fixture
 def values():
     return random_values((N, 6), np.float32)
-
-
-def stop_at(row, values, ends, path, failure=None):
-    """A run that ends there."""
-    failure = failure or DataError(f"row {row} holds NaN.")
-    with pytest.raises(type(failure)) as stopped:
-        write_rows(CutRows(values, ends, failures={row: failure}), path)
-    return stopped.value
-
-
-def written_in_one_go(rows, path):
-    path.parent.joinpath("one").mkdir()
-    return bytes_of(write_rows(rows, path.parent / "one" / path.name))
 
 
 @every_format

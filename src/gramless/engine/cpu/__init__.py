@@ -1,6 +1,5 @@
 """The evaluators on the CPU: Numba, with explicit vectors."""
 
-from gramless.engine.cpu.codes import encode
 from gramless.engine.cpu.gradient import backward
 from gramless.engine.cpu.moments import moments
 from gramless.engine.cpu.network import evaluate, forward, thread_bytes
@@ -21,6 +20,7 @@ from gramless.engine.cpu.statistic_slopes import chi_square_slopes, city_block_s
 from gramless.engine.cpu.statistics import (
     chi_square_distances,
     city_block_distances,
+    encode,
     minimum_sums,
     minimum_sums_of_codes,
 )

@@ -15,11 +15,11 @@ from numba import njit
 
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.intrinsics import one_like, size_of
 from gramless.engine.cpu.network import activate, load_tile, multiply, tile_memory
 from gramless.engine.cpu.packing import Numbers, check_floats, pack_derivatives, pack_layers
 from gramless.engine.cpu.pair_tiles import PRODUCT, add_block
 from gramless.engine.cpu.threads import run, tasks
+from gramless.engine.cpu.vectors import one_like, size_of
 from gramless.engine.program import DenseLayer, Function
 
 WIDTH = 256  # pairs of a tile: enough for the sums over them to be long, few enough for the second-level cache

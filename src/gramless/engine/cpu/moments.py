@@ -13,9 +13,9 @@ from numba import njit
 
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.intrinsics import one_like, size_of
 from gramless.engine.cpu.packing import Numbers, addresses
 from gramless.engine.cpu.threads import run, tasks
+from gramless.engine.cpu.vectors import one_like, size_of
 
 NUMBERS_OF_A_TASK = 1 << 18
 

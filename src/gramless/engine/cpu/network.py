@@ -18,8 +18,6 @@ from numba import carray, njit, types
 
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.codes import encode_into
-from gramless.engine.cpu.intrinsics import intrinsic, one_like, size_of
 from gramless.engine.cpu.moments import own_numbers
 from gramless.engine.cpu.packing import (
     Kernels,
@@ -41,8 +39,10 @@ from gramless.engine.cpu.pair_tiles import (
     add_block,
 )
 from gramless.engine.cpu.panels import LINE, ROWS, add_panel
+from gramless.engine.cpu.statistics import encode_into
 from gramless.engine.cpu.threads import give_up, run, tasks
 from gramless.engine.cpu.tiles import TILE, UNITS
+from gramless.engine.cpu.vectors import intrinsic, one_like, size_of
 from gramless.engine.program import DenseLayer, Function
 from gramless.kernels.operations import Operation
 

@@ -97,14 +97,14 @@ def pack_statistics(sums: Sequence[PairSums]) -> Statistics:
     return Statistics(source, term, width, z, np.array([plane.step for plane in sums], float))
 
 
-def pack_kernels(elementary: Elementary, columns: Sides, dtype: Any = np.float32) -> Kernels:
+def pack_kernels(elementary: Elementary, columns: Sides, dtype: Any) -> Kernels:
     sides = [_array(numbers, dtype) for numbers in (columns.shift, columns.gain, columns.factor)]
     operation, plane = (np.ascontiguousarray(numbers, np.int32) for numbers in (elementary.operation, elementary.plane))
     exponent, slope = (np.ascontiguousarray(numbers, dtype) for numbers in (elementary.exponent, elementary.slope))
     return Kernels(operation, plane, exponent, slope, np.stack(sides))
 
 
-def pack_layers(layers: Sequence[DenseLayer], n_inputs: int, dtype: Any = np.float32) -> Layers:
+def pack_layers(layers: Sequence[DenseLayer], n_inputs: int, dtype: Any) -> Layers:
     weights = [_array(layer.weights, dtype) for layer in layers]
     for matrix, width in zip(weights, [n_inputs, *(len(matrix) for matrix in weights)], strict=False):
         assert matrix.shape[1] == width, f"a layer of {matrix.shape[1]} inputs is given {width}"
@@ -131,7 +131,7 @@ def no_kernels(dtype: Any) -> Own:
     return Own(whole.reshape(0, 2), none, none, none.astype(bool), none, none, none, whole, none.reshape(0, 2))
 
 
-def pack_derivatives(layers: Sequence[DenseLayer], dtype: Any = np.float32) -> Derivatives:
+def pack_derivatives(layers: Sequence[DenseLayer], dtype: Any) -> Derivatives:
     coefficients = [np.polynomial.Polynomial(layer.coefficients or (0.0,)).deriv().coef for layer in layers]
     return Derivatives(
         np.concatenate([_array(layer.weights, dtype).T.ravel() for layer in layers]),

@@ -19,9 +19,8 @@ from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
-from gramless.engine.cpu.intrinsics import size_of
 from gramless.engine.cpu.target import BYTE_LANES, BYTE_PRODUCTS, BYTE_SUMS, INTEGER_MINIMA, LANES, LONG_VECTORS
-from gramless.engine.cpu.vectors import I8, I32, I64, VectorCode, element_of, integer
+from gramless.engine.cpu.vectors import I8, I32, I64, VectorCode, element_of, integer, size_of
 
 ROWS, COLUMNS = (6, 4) if LONG_VECTORS else (3, 3)  # totals in 32 or in 16 vector registers
 SPAN = 128 * LANES

@@ -18,11 +18,10 @@ from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
-from gramless.engine.cpu.intrinsics import size_of
 from gramless.engine.cpu.pair_tiles import FLOAT_TERMS, Term
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
 from gramless.engine.cpu.tiles import TILE
-from gramless.engine.cpu.vectors import VectorCode, element_of, integer
+from gramless.engine.cpu.vectors import VectorCode, element_of, integer, size_of
 
 ROWS = 6
 VECTORS = 4 if LONG_VECTORS else 2  # of columns: ROWS times as many totals, in 32 or in 16 vector registers

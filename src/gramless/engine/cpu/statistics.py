@@ -1,4 +1,4 @@
-"""Statistics of all pairs of rows: sums of minima, city-block and chi-square distances; n m d terms each.
+"""Statistics of all pairs of rows, n m d terms each: sums of minima, of numbers or of 8-bit codes, and distances.
 
 Pairs are taken in blocks of which x's and z's parts stay in the second-level cache while the register tiles run over
 them.
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.packing import Numbers
@@ -23,6 +24,7 @@ from gramless.engine.cpu.pair_tiles import (
     add_block,
 )
 from gramless.engine.cpu.threads import run, tasks
+from gramless.engine.program import CODE_LEVELS
 
 BLOCK_ROWS, BLOCK_COLUMNS = 8 * ROWS, 16 * COLUMNS
 
@@ -86,3 +88,23 @@ _minimum_sums = _loop_over_pairs(MINIMUM)
 _city_block_distances = _loop_over_pairs(CITY_BLOCK)
 _chi_square_distances = _loop_over_pairs(CHI_SQUARE)
 _minimum_sums_of_codes = _loop_over_pairs(MINIMUM_OF_CODES)
+
+
+def encode(x: Numbers, step: float) -> np.ndarray:
+    """round(x / step), at most 255, of C-contiguous float32 x (n, d): uint8 (n, d)."""
+    x = np.asarray(x)
+    codes = np.empty(x.shape, dtype=np.uint8)
+    _encode(x.ravel(), np.float32(1.0 / step), codes.ravel())
+    return codes
+
+
+@compiled
+def _encode(x: Any, per_step: Any, codes: Any) -> Any:
+    encode_into(x, per_step, codes)
+
+
+@njit
+def encode_into(x: Any, per_step: Any, codes: Any) -> Any:
+    top, half = np.float32(CODE_LEVELS), np.float32(0.5)
+    for k in range(len(x)):
+        codes[k] = np.uint8(min(x[k] * per_step, top) + half)

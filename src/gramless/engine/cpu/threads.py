@@ -18,7 +18,7 @@ import torch
 from llvmlite import ir
 from numba import njit, types
 
-from gramless.engine.cpu.intrinsics import intrinsic
+from gramless.engine.cpu.vectors import intrinsic
 
 _helpers: ThreadPoolExecutor | None = None
 

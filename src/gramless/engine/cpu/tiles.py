@@ -7,15 +7,16 @@ type whether float32 or float64 is worked in; functions work in place unless the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils
 
 from gramless.engine.cpu import functions
-from gramless.engine.cpu.intrinsics import vector_function
 from gramless.engine.cpu.target import LONG_VECTORS
-from gramless.engine.cpu.vectors import I32, VectorCode, integer
+from gramless.engine.cpu.vectors import I32, VectorCode, integer, vector_function
 
 TILE = 64  # pairs; a multiple of AT_ONCE vectors
 AT_ONCE = 4  # vectors handled together: one alone would wait for its own results
@@ -90,20 +91,6 @@ def power(code: VectorCode, values: int, count: int, degree: int, zero: float) -
 
 
 @vector_function
-def decaying_exp(code: VectorCode, values: int, count: int, zero: float) -> None:
-    """exp(min(values, 0))."""
-    with code.vectors(count) as at:
-        code.store(functions.exp(code, code.minimum(code.load(values, at), code.constant(0.0))), values, at)
-
-
-@vector_function
-def nonpositive(code: VectorCode, values: int, count: int, zero: float) -> None:
-    """min(values, 0)."""
-    with code.vectors(count) as at:
-        code.store(code.minimum(code.load(values, at), code.constant(0.0)), values, at)
-
-
-@vector_function
 def inverse_power(code: VectorCode, values: int, count: int, exponent: float) -> None:
     """(1 + max(values, 0))^-exponent."""
     exponents = code.splat(code.builder.fneg(exponent))
@@ -112,40 +99,26 @@ def inverse_power(code: VectorCode, values: int, count: int, exponent: float) ->
         code.store(functions.exp(code, code.builder.fmul(exponents, logarithm)), values, at)
 
 
-@vector_function
-def arc_cosine_0(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with code.vectors(count) as at:
-        code.store(functions.arc_cosine_kernel(code, code.load(values, at), 0), values, at)
+def _pointwise(function: Callable[[VectorCode, Any], Any]) -> Any:
+    """values = function(values)."""
+
+    def write(code: VectorCode, values: int, count: int, zero: float) -> None:
+        with code.vectors(count) as at:
+            code.store(function(code, code.load(values, at)), values, at)
+
+    return vector_function(write)
 
 
-@vector_function
-def arc_cosine_1(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with code.vectors(count) as at:
-        code.store(functions.arc_cosine_kernel(code, code.load(values, at), 1), values, at)
+def _nonpositive(code: VectorCode, values: Any) -> Any:
+    return code.minimum(values, code.constant(0.0))
 
 
-@vector_function
-def arc_cosine_2(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with code.vectors(count) as at:
-        code.store(functions.arc_cosine_kernel(code, code.load(values, at), 2), values, at)
-
-
-@vector_function
-def tanh(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with code.vectors(count) as at:
-        code.store(functions.tanh(code, code.load(values, at)), values, at)
-
-
-@vector_function
-def sinh(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with code.vectors(count) as at:
-        code.store(functions.sinh(code, code.load(values, at)), values, at)
-
-
-@vector_function
-def exp(code: VectorCode, values: int, count: int, zero: float) -> None:
-    with code.vectors(count) as at:
-        code.store(functions.exp(code, code.load(values, at)), values, at)
+nonpositive = _pointwise(_nonpositive)
+decaying_exp = _pointwise(lambda code, values: functions.exp(code, _nonpositive(code, values)))
+arc_cosine_0, arc_cosine_1, arc_cosine_2 = (
+    _pointwise(partial(functions.arc_cosine_kernel, degree=degree)) for degree in range(3)
+)
+tanh, sinh, exp = (_pointwise(function) for function in (functions.tanh, functions.sinh, functions.exp))
 
 
 @vector_function

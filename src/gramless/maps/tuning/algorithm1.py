@@ -112,7 +112,7 @@ def tune_algorithm1(
                 reached = error()
                 if not isfinite(reached):  # the step is too large for this kernel
                     break
-                if best.offer(reached, iteration - best.curve[-1][0]):
+                if best.offer(reached, iteration):
                     chosen = parameters.apply(Tensor.clone)
     n_tuning = n_train + len(held_out)
     if chosen is None:

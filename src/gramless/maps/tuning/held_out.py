@@ -53,18 +53,14 @@ def fresh_rows(X: Views, landmarks: Views, dtype: torch.dtype) -> Tensor:
 
 def hold_out(rows: Tensor, generator: torch.Generator) -> HeldOutSplit:
     """A random sixth of the rows, 500 at most and 2 at least, is held out."""
-    order = _shuffled(rows, generator)
-    n_held_out = min(MAX_HELD_OUT, max(2, round(HELD_OUT_SHARE * len(rows))))
-    return HeldOutSplit(train=order[n_held_out:], held_out=order[:n_held_out])
-
-
-def _shuffled(rows: Tensor, generator: torch.Generator) -> Tensor:
     if len(rows) < MIN_SAMPLES:
         raise DataError(
             f"fine-tuning needs at least {MIN_SAMPLES} different samples that are not landmarks, two to fit and two to "
             f"judge by, got {len(rows)}. Give more unlabelled samples, or fit with fewer landmarks."
         )
-    return rows[torch.randperm(len(rows), generator=generator)]
+    order = rows[torch.randperm(len(rows), generator=generator)]
+    n_held_out = min(MAX_HELD_OUT, max(2, round(HELD_OUT_SHARE * len(rows))))
+    return HeldOutSplit(train=order[n_held_out:], held_out=order[:n_held_out])
 
 
 def draw_pairs(n_samples: int, n_pairs: int, generator: torch.Generator) -> Tensor:
@@ -136,9 +132,9 @@ class BestSoFar:
         self.error = error
         self.curve = [(0, error)]
 
-    def offer(self, error: float, n_iterations: int = 1) -> bool:
-        """Note the error after so many more iterations; whether it is lower than any before."""
-        self.curve.append((self.curve[-1][0] + n_iterations, error))
+    def offer(self, error: float, iteration: int) -> bool:
+        """Note the error after so many iterations; whether it is lower than any before."""
+        self.curve.append((iteration, error))
         if not error < self.error:
             return False
         self.error = error

@@ -69,7 +69,7 @@ def move_landmarks(
                 if done % SETTLE_EVERY == 0:
                     moving.settle_deflation_()
                 checked = done % CHECK_EVERY == 0 or done == n_steps
-                if checked and best.offer(error(), done - best.curve[-1][0]):
+                if checked and best.offer(error(), done):
                     chosen = moving.state()
         except KeyboardInterrupt:
             if chosen is None:

@@ -33,7 +33,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], *, rows_at_once: int =
     file computes in the type of the map, float32 or float64, whatever `precision` the engine was allowed.
     """
     if rows_at_once < 1:
-        raise ValueError(f"at least one row must be in work at once, got rows_at_once={rows_at_once}.")
+        raise ValueError(f"rows_at_once={rows_at_once}: give 1 or more.")
     if not Path(path).parent.is_dir():
         raise DataError(f"there is no folder {Path(path).parent}. Make it, or check the path.")
     needed("onnx")

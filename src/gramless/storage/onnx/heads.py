@@ -17,7 +17,7 @@ from gramless.estimators.numbers import TargetScale
 from gramless.heads import Calibration, Labels, Temperature, Threshold, TopGains, TopK
 from gramless.heads.calibration import FARTHEST
 from gramless.heads.ridge_path import RidgeSolution, Uncertainty
-from gramless.network import unit_values
+from gramless.network import output_values
 from gramless.storage.onnx.functions import inverse_hyperbolic_sine
 from gramless.storage.onnx.graph import Graph
 
@@ -108,7 +108,7 @@ def constant_diagonal(kernel: DeepKernel) -> float | None:
         return None
     at_zero = torch.zeros(1, 1, dtype=torch.float64)
     elementary = torch.stack([formula.diagonal(at_zero) for formula in formulas])
-    return kernel.scale * unit_values(kernel.layers, elementary)[-1].item()
+    return kernel.scale * output_values(kernel.layers, elementary).item()
 
 
 def add_means(graph: Graph, targets: TargetScale, standard: str) -> str:

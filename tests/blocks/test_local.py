@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 import gramless as gl
-from gramless.blocks.ahead import in_order
+from gramless.blocks.local import in_order
 
 
 def returned_later(number: int) -> int:
