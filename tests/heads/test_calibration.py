@@ -200,6 +200,21 @@ def test_scores_that_say_the_opposite_keep_their_order(rng):
         assert (np.diff(column[np.argsort(raw)]) > 0).all()
 
 
+def test_scores_that_reach_a_probability(rng):
+    """Of one label that many have, a rare one, one that nobody has, and one that all have."""
+    scores = rng.normal(size=(300, 4))
+    signs = np.where(scores + rng.normal(size=scores.shape) > [0.0, 2.5, np.inf, -np.inf], 1, -1)
+    learned = Calibration.learn(scores, signs)
+    wanted = np.array([0.4, 0.1, 0.2, 0.9])
+    found = learned.scores(wanted)
+    assert learned.probabilities(found[None])[0, :2] == pytest.approx(wanted[:2], rel=1e-9)
+    assert (found[2] > 1e30, found[3] < -1e30) == (True, True)
+    never, always = learned.scores(np.ones(4)), learned.scores(np.zeros(4))
+    assert np.isfinite([never, always]).all()
+    assert (never[:3] > 1e30).all()
+    assert (always[[0, 1, 3]] < -1e30).all()
+
+
 def test_of_very_many_scores_some_rows_are_skipped(rng, monkeypatch):
     """Every other row counts for the means and spreads alone."""
     scores, signs = keywords(rng)

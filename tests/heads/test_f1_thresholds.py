@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from gramless.heads import f1_thresholds
 from gramless.heads.f1_thresholds import DOUBT
+from gramless.heads.labelling import learn_labelling
 
 
 def both_f1(p: np.ndarray, thresholds: np.ndarray) -> float:
@@ -54,6 +55,22 @@ def test_none_where_nothing_is_likely_and_never_what_nobody_may_have():
     assert not decision.decide(np.array([[0.05, 0.0, np.nan]])).any()
     assert decision.decide(np.array([[0.9, 1.0, 1.0]])).tolist() == [[True, False, False]]
     assert not f1_thresholds(np.zeros((4, 2))).decide(np.ones((1, 2))).any()
+
+
+def test_scores_are_answered_as_their_probabilities_are(rng):
+    signs = np.where(rng.random((200, 3)) < [0.5, 0.2, 0.05], 1.0, -1.0)
+    known, asked = 2.0 * signs + rng.normal(size=signs.shape), rng.normal(size=(500, 3))
+    labelling = learn_labelling(known, signs, multilabel=True)
+    thresholds = f1_thresholds(labelling.calibration.probabilities(known)).thresholds
+    expected = labelling.calibration.probabilities(asked) > thresholds
+    np.testing.assert_array_equal(labelling.decide(asked), expected)
+    assert expected.any(0).all()
+
+
+def test_a_weight_is_so_many_copies(rng):
+    p, copies = rng.beta(0.3, 1.0, size=(40, 3)), rng.integers(1, 4, size=40)
+    found = f1_thresholds(p, copies.astype(float)).thresholds
+    np.testing.assert_allclose(found, f1_thresholds(np.repeat(p, copies, axis=0)).thresholds, rtol=1e-12)
 
 
 @given(p=arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(1, 4)), elements=st.floats(0, 1)))

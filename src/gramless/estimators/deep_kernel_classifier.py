@@ -48,8 +48,8 @@ class DeepKernelClassifier(ViewsClassifier):
         The classifiers: ridge regression of signs, 1 / (2 C) its ridge, or SVMs; "hinge" is LIBSVM's, as in the paper.
         "auto" is ridge regression, unless the squared hinge is ahead of it on left-out samples by more than noise.
     threshold : "f1" or "sign"
-        With several labels per sample: labels above the threshold that had the best F1 on left-out samples, or labels
-        with a positive score.
+        With several labels per sample: labels above the thresholds with the highest expected F1, that of all answers
+        and of labels alike, by probabilities of left-out samples; or labels with a positive score.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     memory : joblib.Memory, path or None

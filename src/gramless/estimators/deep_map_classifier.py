@@ -67,7 +67,8 @@ class DeepMapClassifier(LearnsInTurn):
         "auto" takes the weight with the highest F1 on out-of-fold scores, None predicts the k labels with the best
         scores as they come out of the SVMs.
     threshold : "f1" or "sign"
-        Without top_k: labels above the threshold that had the best F1 on left-out samples, or with a positive score.
+        Without top_k: labels above the thresholds with the highest expected F1, that of all answers and of labels
+        alike, by probabilities of left-out samples; or labels with a positive score.
     class_weight : dict of classes to weights, "balanced", or None
         Weights of each class's samples; "balanced" gives the positives of a label as much weight as its negatives.
     scratch : path or None

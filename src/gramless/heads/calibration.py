@@ -21,6 +21,7 @@ from gramless.support.checks import check_array
 CONSTANT = 1e-6  # a spread under this share of the typical label's is none
 MOST_SCORES = 4_000_000  # that the three numbers shared by all labels are learned on
 LEAST_SLOPE = 1e-3  # scores that say nothing, or the opposite, still keep their order within a label
+BEYOND_ALL = 80.0  # asinh of numbers near the largest float32
 FARTHEST = 1_000.0  # asinh of the largest float is 710; infinity would meet an offset of minus infinity
 
 
@@ -89,6 +90,13 @@ class Calibration:
             raise DataError(f"scores of {scores.shape[-1]} labels came, but {len(self.shift)} are calibrated.")
         certain = expit(self.slope * _unusual(scores, self.shift, self.scale) + self.offset)
         return self.least + (self.most - self.least) * certain
+
+    def scores(self, probabilities: np.ndarray) -> np.ndarray:
+        """At which labels reach these probabilities, (n_labels,) both; one that is never reached is beyond all."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = (probabilities - self.least) / (self.most - self.least)
+            unusual = (logit(shares.clip(0.0, 1.0)) - self.offset) / self.slope
+        return self.shift + self.scale * np.sinh(np.nan_to_num(unusual, nan=BEYOND_ALL).clip(-BEYOND_ALL, BEYOND_ALL))
 
 
 def in_units_of(scores: np.ndarray, others: np.ndarray, signs: np.ndarray) -> np.ndarray:

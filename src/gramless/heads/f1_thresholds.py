@@ -26,14 +26,17 @@ NEVER = 1.0  # no probability is above
 LEAST = 1e-9  # samples that are to be expected to have a label
 
 
-def f1_thresholds(probabilities: np.ndarray) -> Threshold:
+def f1_thresholds(probabilities: np.ndarray, weights: np.ndarray | None = None) -> Threshold:
     """Of probabilities (n, n_labels) of samples whose classifiers have not seen them; NaN is none.
+
+    weights : (n,), how much every sample counts; None counts all alike
 
     They are counted instead of the labels, of which a rare one has too few to learn a threshold from. A label that no
     sample may have is never given. N_ROUNDS times O(n n_labels).
     """
     p = np.nan_to_num(probabilities, nan=0.0)
-    having = p.sum(0)
+    weights = np.ones(len(p)) if weights is None else weights
+    having, doubt = weights @ p, DOUBT * weights.sum()
     known = having > LEAST
     if not known.any():
         return Threshold(np.full(p.shape[1], NEVER))
@@ -44,9 +47,9 @@ def f1_thresholds(probabilities: np.ndarray) -> Threshold:
     for round_ in range(N_ROUNDS):
         chosen = p > thresholds
         share = 2.0 / (round_ + 2.0)  # the first answer replaces the zeros
-        right += share * ((p * chosen).sum(0) - right)
-        given += share * (chosen.sum(0) - given)
-        counted = given + DOUBT * len(p)
+        right += share * (weights @ (p * chosen) - right)
+        given += share * (weights @ chosen - given)
+        counted = given + doubt
         by_recall, by_precision = f_slopes(float(np.mean(right / having)), float(np.mean(right / counted)), 1.0)
         all_given = given.sum() + total
         gain = 2.0 / all_given + (by_recall / having + by_precision / counted) / n_labels

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramless.heads.calibration import Calibration
 from gramless.heads.decisions import Threshold, TopK
+from gramless.heads.f1_thresholds import f1_thresholds
 from gramless.heads.operating_points import OperatingPoint, best_recall_weight, operating_points
 from gramless.heads.temperature import Temperature
 from gramless.heads.top_gains import TopGains
@@ -45,7 +46,10 @@ def learn_labelling(
         return Labelling(Temperature.learn(scores, signs, weights), Threshold())
     calibration = Calibration.learn(scores, signs, weights)
     if top_k is None:
-        return Labelling(calibration, Threshold.learn(scores, signs, weights) if threshold == "f1" else Threshold())
+        if threshold != "f1":
+            return Labelling(calibration, Threshold())
+        likely = f1_thresholds(calibration.probabilities(scores), weights).thresholds
+        return Labelling(calibration, Threshold(calibration.scores(np.asarray(likely))))
     if recall_weight is None:
         return Labelling(calibration, TopK(top_k))
     probabilities = calibration.probabilities(scores)
