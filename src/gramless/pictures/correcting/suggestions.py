@@ -63,7 +63,7 @@ class Suggestions:
         return directions(self.vectors[positions], self.centre)
 
     def waiting(self, first: Iterable[int], count: int) -> list[int]:
-        """Positions to describe next: those in `first`, then some from all over the folder, which stand for the rest."""
+        """Positions to describe next: those in `first`, then some from all over the folder, typical of the rest."""
         wanted = [position for position in first if self.progress[position] == Progress.WAITING][:count]
         more = self._turns[self.progress[self._turns] == Progress.WAITING][: count + len(wanted)].tolist()
         return list(dict.fromkeys([*wanted, *more]))[:count]
