@@ -41,9 +41,10 @@ NOISE = 4.0  # levels of 255
 N_SCENES, N_LARGE, REPEATS = 8, 4, 3
 N_LEARNED, N_JUDGED = 1600, 400
 RIDGES = (0.1, 0.3, 1.0, 3.0)
-CANDIDATES = [(0, side, False) for side in (224, 320, 384)] + [(1, 240, False), (1, 320, False)]
-CANDIDATES += [(2, 260, False), (2, 320, False), (0, 224, True)]
-"""EfficientNet-Lite0 to 2, the side of their inputs, and whether regions are looked at as well."""
+WHOLE, MEAN, SECOND = "", ", the mean of it and four regions", ", and the mean of four regions as a second view"
+CANDIDATES = [(0, side, WHOLE) for side in (224, 320, 384)] + [(1, 240, WHOLE), (1, 320, WHOLE)]
+CANDIDATES += [(2, 260, WHOLE), (2, 320, WHOLE), (0, 224, SECOND), (0, 320, MEAN), (0, 320, SECOND)]
+"""EfficientNet-Lite0 to 2, the side of their inputs, and what is made of the picture's regions."""
 
 Rival = Callable[[], object]
 
@@ -168,20 +169,24 @@ def worth(folder: Path) -> dict[str, tuple[float, tuple[float, float]]]:
             network = graph_of(side, lite)
         except ImportError:
             continue
-        name = f"Lite{lite} at {side} pixels{', and of four regions' if regions else ''}"
+        name = f"Lite{lite} at {side} pixels{regions}"
         started = time.process_time()
-        features = np.stack([with_regions(network, picture) for picture in read]) if regions else network(read)
+        features = network(read) if regions == WHOLE else np.stack([with_regions(network, p, regions) for p in read])
         rate = len(read) / (time.process_time() - started)
         found[name] = rate, ridge_maps(features, labels)
         print(name, found[name], flush=True)
     return found
 
 
-def with_regions(network: GraphNetwork, picture: np.ndarray) -> np.ndarray:
-    """Features of the picture, then the mean of those of its four corners, each two thirds of its sides."""
+def with_regions(network: GraphNetwork, picture: np.ndarray, regions: str) -> np.ndarray:
+    """Features of the picture and of its four corners, each two thirds of its sides: one mean, or two views' rows."""
     height, width = (2 * side // 3 for side in picture.shape[:2])
     corners = [picture[rows, columns] for rows in ends(height) for columns in ends(width)]
-    return np.concatenate([network([picture])[0], network(corners).mean(0)])
+    whole, parts = network([picture])[0], network(corners)
+    if regions == MEAN:
+        return np.mean([whole, *parts], axis=0)
+    parts = parts.mean(0)
+    return np.concatenate([whole / np.linalg.norm(whole), parts / np.linalg.norm(parts)])
 
 
 def ends(length: int) -> tuple[slice, slice]:

@@ -50,7 +50,7 @@ class Studio:
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     top = tmp_path_factory.mktemp("studio")
-    keywords = write_scenes(top / "drawn", N_TRAIN + N_FOLDER + N_TEST, seed=11)
+    keywords = write_scenes(top / "drawn", N_TRAIN + N_FOLDER + N_TEST, seed=1)
     pictures = read_annotated(top / "drawn", keywords)
     with closing(FeatureCache(top / "features")) as cache:
         annotator = fit_annotator(pictures[:N_TRAIN], VIEWS, cache=cache).annotator
@@ -79,7 +79,7 @@ def opened(studio: Studio, tmp_path: Path) -> Iterator[Open]:
         yield start
 
 
-def wait_until(is_so: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_until(is_so: Callable[[], object], seconds: float = 300.0) -> None:
     """For another thread."""
     end = time.monotonic() + seconds
     while not is_so():

@@ -14,6 +14,7 @@ from gramless.pictures.annotation import judge
 from gramless.pictures.correcting import LABEL_FILE, orders
 from gramless.pictures.correcting.cache import CACHE_FOLDER
 from gramless.pictures.correcting.labels import REST
+from gramless.pictures.correcting.suggestions import Progress, Suggestions
 from gramless.pictures.features import FeatureCache
 from gramless.storage import load
 from tests.pictures.correcting.conftest import settled, wait_until
@@ -31,6 +32,16 @@ def test_suggestions_are_those_of_the_model(studio, opened):
         for word, suggestion in zip(shown["keywords"], annotation.suggestions, strict=True):
             assert word["said"] is None
             assert word["p"] == pytest.approx(suggestion.score, abs=5e-3)  # vectors are kept in half precision
+
+
+def test_those_on_the_screen_are_described_first_and_then_some_from_all_over_the_folder(studio):
+    suggestions = Suggestions(studio.annotator, 1000)
+    first = suggestions.waiting([7, 3], 32)
+    assert first[:2] == [7, 3]
+    assert len(set(first)) == 32
+    assert np.histogram(first[2:], bins=4, range=(0, 1000))[0].min() > 0
+    suggestions.progress[first] = Progress.DESCRIBED
+    assert not {*first} & {*suggestions.waiting([7], 968)}
 
 
 def test_what_was_said_is_shown_instead_of_what_is_suggested(opened):
@@ -98,7 +109,7 @@ def test_learning_everything_takes_the_kernel_too(studio, opened, tmp_path):
     for position in range(40):
         folder.change("me", position, studio.truth(folder.listing.names[position]))
     folder.learn(everything=True)
-    wait_until(lambda: folder.model_version == 1 or folder.learning.failed, seconds=120)
+    wait_until(lambda: folder.model_version == 1 or folder.learning.failed)
     assert folder.learning.failed == ""
     settled(folder)
     assert set(load(tmp_path / "all.gramless").album.names) == set(studio.inside.names)

@@ -17,6 +17,7 @@ from gramless.pictures.page.app import make_app
 from gramless.pictures.page.uploads import LIMITS, Limits
 
 Serve = Callable[..., str]
+PATIENCE = 60_000  # milliseconds for one step in the browser: others may be busy with the processor and the disk
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
@@ -52,6 +53,7 @@ def browser() -> Iterator:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("there is no chromium here")
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as running:
         started = running.chromium.launch(executable_path=chromium, args=[*QUIET, "--no-first-run"])
         yield started
@@ -67,7 +69,7 @@ def open_page(browser) -> Iterator[Callable]:
         context = browser.new_context(**settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE)
         page.on("request", lambda request: requests.append((address, request.url)))
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))

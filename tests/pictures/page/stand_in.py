@@ -49,7 +49,7 @@ class ColourModel:
             self.most_at_once = max(self.most_at_once, self._at_once)
         self.began.set()
         try:
-            assert self.gate.wait(timeout=30)
+            assert self.gate.wait(timeout=120)
             return self._look(picture, n_neighbours)
         finally:
             with self._counting:

@@ -221,12 +221,12 @@ def test_the_server_answers_while_the_model_looks_at_one_picture_at_a_time(serve
     model = ColourModel()
     model.gate.clear()
     address = served(model)
-    with ThreadPoolExecutor(3) as people, httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+    with ThreadPoolExecutor(3) as people, httpx.Client(base_url=address, trust_env=False, timeout=120) as client:
         asked = [
             people.submit(client.post, "/annotate", files=as_form((f"{i}.jpg", RED), (f"{i}+.jpg", BLUE)))
             for i in range(3)
         ]
-        assert model.began.wait(timeout=30)
+        assert model.began.wait(timeout=120)
         assert client.get("/healthz").json() == {"status": "ok"}
         assert not any(request.done() for request in asked)
         model.gate.set()
@@ -241,9 +241,9 @@ def test_a_request_that_was_given_up_is_not_looked_at(served):
     model = ColourModel()
     model.gate.clear()
     address = served(model)
-    with ThreadPoolExecutor(1) as people, httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+    with ThreadPoolExecutor(1) as people, httpx.Client(base_url=address, trust_env=False, timeout=120) as client:
         first = people.submit(client.post, "/annotate", files=as_form(("1.jpg", RED)))
-        assert model.began.wait(timeout=30)
+        assert model.began.wait(timeout=120)
         with pytest.raises(httpx.TimeoutException):
             client.post("/annotate", files=as_form(("given-up.jpg", GREEN)), timeout=0.5)
         model.gate.set()
@@ -254,7 +254,7 @@ def test_a_request_that_was_given_up_is_not_looked_at(served):
 
 def test_a_real_server_refuses_a_body_that_is_still_coming(served):
     host, _, port = served(ColourModel(), Limits(picture_bytes=100_000)).removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as client:
+    with socket.create_connection((host, int(port)), timeout=120) as client:
         client.sendall(
             b"POST /annotate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
             b"Content-Type: multipart/form-data; boundary=lim\r\n\r\n"

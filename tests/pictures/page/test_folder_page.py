@@ -218,6 +218,45 @@ def test_very_many_pictures_are_a_few_cells(studio, opened, served, open_page, t
     expect(page.locator("#detail .name")).to_have_text(f"{n // 2:06d}.jpg")
 
 
+def test_an_answer_that_comes_late_is_not_taken_for_what_is_shown_now(studio, opened, served, open_page, tmp_path):
+    top = studio.copy(tmp_path / "pictures")
+    for i in range(160):
+        os.link(studio.inside.paths[i % 40], top / f"z{i:03d}.jpg")
+    folder = settled(opened(top))
+    page = open_folder_page(folder, served, open_page)
+    late = []
+    page.route("**/folder/pictures?show=next*", lambda route: late.append(route))
+    page.get_by_role("button", name="Which next").click()
+    expect(page.locator("#heading")).to_have_text("Looking …")
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(page.locator("#heading")).to_contain_text("All pictures · 200 pictures")
+    with page.expect_response("**/folder/pictures?show=next*") as answer:
+        late[0].continue_()
+    answer.value.finished()
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.locator(".cell[data-id='199'] .words")).not_to_be_empty()
+    expect(page.locator("#heading")).to_contain_text("All pictures · 200 pictures")
+
+
+def test_what_was_scrolled_past_is_not_loaded(studio, opened, served, open_page, tmp_path):
+    top = studio.copy(tmp_path / "pictures")
+    for i in range(960):
+        os.link(studio.inside.paths[i % 40], top / f"z{i:03d}.jpg")
+    page = open_folder_page(settled(opened(top)), served, open_page)
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(page.locator("#heading")).to_contain_text("1,000 pictures")
+    given_up = []
+    page.on("requestfailed", lambda request: given_up.append(request.url))
+    page.route("**/folder/thumbnails/*", lambda route: None)  # no answer comes
+    page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
+    expect(page.locator(".cell[data-id='500'] .words")).not_to_be_empty()
+    expect(page.locator(".cell[data-id='500'] img")).to_have_attribute("src", "folder/thumbnails/500")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.locator(".cell[data-id='999'] .words")).not_to_be_empty()
+    expect(page.locator(".cell[data-id='500']")).to_have_count(0)
+    assert any(url.endswith("/500") for url in given_up)
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_nothing_sticks_out_at_the_side(folder, served, open_page, width):
     folder.change("me", 0, {"Donaudampfschifffahrtsgesellschaft" * 2: True, REST: False})

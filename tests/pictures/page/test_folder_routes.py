@@ -201,7 +201,7 @@ def test_questions_that_make_no_sense_are_refused(client, query):
 def test_events_tell_what_changes(folder, served):
     address = served(folder, folder=folder)
     with (
-        httpx.Client(base_url=address, trust_env=False, timeout=30) as client,
+        httpx.Client(base_url=address, trust_env=False, timeout=120) as client,
         client.stream("GET", "/folder/events") as events,
     ):
         assert events.headers["content-type"].startswith("text/event-stream")

@@ -18,6 +18,7 @@ from gramless.pictures.correcting import LABEL_FILE, LabelFile
 from gramless.pictures.correcting.labels import REST
 from gramless.storage import load, save
 from tests.pictures.correcting.conftest import studio, wait_until
+from tests.pictures.page.conftest import PATIENCE
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -87,10 +88,9 @@ def test_thirty_corrections_survive_kill_9_and_teach(studio, tmp_path, browser):
     top = studio.copy(tmp_path / "pictures")
     model, learned, port = tmp_path / "model.gramless", tmp_path / "model-corrected.gramless", free_port()
     save(studio.annotator, model)
-    expect.set_options(timeout=60_000)  # every step waits for the disk, which others may be busy with
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(PATIENCE)
     corrected = []
     with serving(model, top, "--port", port) as (process, address):
         page.goto(address)

@@ -114,7 +114,7 @@ def test_progress_cancel_and_try_again(served, open_page):
     model.gate.clear()
     page = open_page(served(model))
     page.set_input_files("#files", [payload("1.jpg", RED), payload("2.jpg", GREEN), payload("3.jpg", BLUE)])
-    assert model.began.wait(timeout=30)
+    assert model.began.wait(timeout=120)
     expect(page.get_by_label("0 of 3 pictures")).to_be_visible()
     states = page.locator(".card").evaluate_all("cards => cards.map(card => card.dataset.state)")
     assert states == ["looking", "waiting", "waiting"]
@@ -137,7 +137,7 @@ def test_pictures_added_while_others_are_looked_at_join_the_queue(served, open_p
     model.gate.clear()
     page = open_page(served(model))
     page.set_input_files("#files", [payload("1.jpg", RED)])
-    assert model.began.wait(timeout=30)
+    assert model.began.wait(timeout=120)
     page.set_input_files("#files", [payload("2.jpg", GREEN), payload("3.jpg", BLUE)])
     expect(page.locator("#progress-text")).to_have_text("0 of 3 pictures")
     model.gate.set()

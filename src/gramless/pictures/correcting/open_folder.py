@@ -34,6 +34,7 @@ from gramless.pictures.metadata.giving import Said
 from gramless.storage import save
 
 AT_ONCE = 32  # pictures that are described before their suggestions are shown
+FIRST = 8  # the first ones are there before worker processes have started
 MOST_WANTED = 500  # pictures on the screen that go before the others
 THUMBNAIL_SIDE, PREVIEW_SIDE = 320, 1280
 CURVE = "curve"
@@ -237,7 +238,8 @@ class OpenFolder:
     def _describe_some(self) -> bool:
         with self._lock:
             suggestions, base, key = self.suggestions, self._base, self._map_key
-            positions = np.array(suggestions.waiting(self._wanted, AT_ONCE), dtype=int)
+            count = AT_ONCE if len(suggestions.described) else FIRST
+            positions = np.array(suggestions.waiting(self._wanted, count), dtype=int)
         if not len(positions):
             return False
         paths = [self.listing.paths[i] for i in positions]

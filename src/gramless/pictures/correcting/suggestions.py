@@ -29,6 +29,7 @@ class Suggestions:
         self.progress = np.zeros(n_pictures, dtype=np.int8)
         self.vectors = np.zeros((n_pictures, width), dtype=np.float16)
         self.reasons: dict[int, str] = {}
+        self._turns = np.random.default_rng(0).permutation(n_pictures)
         self._start()
 
     def _start(self) -> None:
@@ -62,9 +63,9 @@ class Suggestions:
         return directions(self.vectors[positions], self.centre)
 
     def waiting(self, first: Iterable[int], count: int) -> list[int]:
-        """Positions to describe next, those in `first` before the others."""
+        """Positions to describe next: those in `first`, then some from all over the folder, typical of the rest."""
         wanted = [position for position in first if self.progress[position] == Progress.WAITING][:count]
-        more = np.flatnonzero(self.progress == Progress.WAITING)[: count + len(wanted)].tolist()
+        more = self._turns[self.progress[self._turns] == Progress.WAITING][: count + len(wanted)].tolist()
         return list(dict.fromkeys([*wanted, *more]))[:count]
 
     def _suggest(self, rows: np.ndarray) -> None:

@@ -17,9 +17,13 @@ let query = { show: "next" };
 let order = null; // the server's number for what is shown
 let current = null; // {number, item} of the picture that is being corrected
 let status = null;
+let describedThen = 0; // pictures that were described when what is shown was asked for
 let posted = Promise.resolve(); // corrections go one after the other
 let steadyFrom = 0; // when the keywords on the screen have stood long enough to be meant
 const STEADY = 700; // milliseconds
+const SLOW = 400; // milliseconds after which it is said that something is being looked for
+const PROPOSED = 60; // pictures that would teach most: as many as the server proposes
+const GROWING = ["next", "keyword"]; // what is shown of described pictures only
 
 // ---- asking the server
 
@@ -42,10 +46,11 @@ function later(work) {
 }
 
 async function page(start, count) {
-  const asked = new URLSearchParams({ ...query, start, count });
+  const wanted = query;
+  const asked = new URLSearchParams({ ...wanted, start, count });
   if (order !== null) asked.set("order", order);
   const reply = await ask(`pictures?${asked}`);
-  order = reply.order;
+  if (query === wanted) order = reply.order; // otherwise something else is shown by now
   return reply;
 }
 
@@ -64,6 +69,7 @@ async function show(wanted, focus = false) {
   query = wanted;
   order = null;
   current = null;
+  describedThen = status?.described ?? 0;
   if (!focus) showCurrent(); // otherwise the first one takes its place
   notice("");
   for (const button of document.querySelectorAll(".show")) button.ariaPressed = String(button.dataset.show === query.show);
@@ -73,6 +79,12 @@ async function show(wanted, focus = false) {
     showLeast();
   }
   document.body.ariaBusy = "true";
+  const slow = setTimeout(() => {
+    if (query !== wanted) return;
+    scroller.reset(0);
+    at("empty").hidden = true;
+    announceAndShow(wanted.show === "duplicates" ? "Comparing all pictures with each other …" : "Looking …");
+  }, SLOW);
   try {
     const reply = await page(0, 60);
     if (query !== wanted) return;
@@ -81,9 +93,12 @@ async function show(wanted, focus = false) {
     if (reply.total && focus) await choose(0);
     else if (!current) showCurrent();
   } catch (error) {
+    if (query !== wanted) return;
+    at("heading").textContent = "";
     notice(error.message);
   } finally {
-    document.body.ariaBusy = "false";
+    clearTimeout(slow);
+    if (query === wanted) document.body.ariaBusy = "false";
   }
 }
 
@@ -298,8 +313,14 @@ function heard(news) {
   if (!before || news.model !== before.model || news.keywords !== before.keywords) loadKeywords();
   if (!before) return;
   if (news.model !== before.model) announce(`Learned again in ${news.learning.seconds.toFixed(1)} seconds.`);
-  if (!scroller.total && news.described !== before.described) show(query);
+  if (wouldGrow(news, before)) show(query);
   else if (news.model !== before.model || news.labels !== before.labels || news.described !== before.described) refresh();
+}
+
+// Whether so many more pictures are described that a short list may be a longer one by now.
+function wouldGrow({ described, unreadable, pictures }, before) {
+  if (described === before.described || current || !GROWING.includes(query.show) || scroller.total >= PROPOSED) return false;
+  return described >= 2 * describedThen || described + unreadable === pictures;
 }
 
 function learnedText({ pictures, unreadable, model, learning, output }) {

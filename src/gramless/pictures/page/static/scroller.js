@@ -15,6 +15,8 @@ export class Scroller {
     this.cells = new Map(); // by number
     this.asked = new Set(); // starts of what was asked for
     this.age = 0; // of the contents: answers to older questions are too late
+    this.range = [0, 0]; // of the cells that are there
+    this.asking = null; // or the age of the contents that are being asked for
     let planned = false;
     const plan = () => {
       if (planned) return;
@@ -33,8 +35,7 @@ export class Scroller {
     this.total = total;
     this.items.clear();
     this.asked.clear();
-    for (const cell of this.cells.values()) cell.remove();
-    this.cells.clear();
+    for (const number of [...this.cells.keys()]) this.drop(number);
     this.take(start, items);
     this.draw();
   }
@@ -87,8 +88,7 @@ export class Scroller {
     for (const [number, cell] of this.cells) {
       if (number >= first && number < last) continue;
       if (cell === document.activeElement) continue; // the focus would fall to the body
-      cell.remove();
-      this.cells.delete(number);
+      this.drop(number);
     }
     for (let number = first; number < last; number += 1) this.cellAt(number);
     for (const [number, cell] of this.cells) {
@@ -98,7 +98,16 @@ export class Scroller {
       cell.style.width = `${width}px`;
       cell.style.height = `${pitch - GAP}px`;
     }
-    this.askFor(first, last);
+    this.range = [first, last];
+    this.askForAll();
+  }
+
+  drop(number) {
+    const cell = this.cells.get(number);
+    // What nobody sees any more need not be loaded, or those on the screen would wait for all that were passed by.
+    for (const image of cell.querySelectorAll("img")) image.removeAttribute("src");
+    cell.remove();
+    this.cells.delete(number);
   }
 
   cellAt(number) {
@@ -112,10 +121,20 @@ export class Scroller {
     return cell;
   }
 
-  askFor(first, last) {
-    for (let start = first - (first % AT_ONCE); start < last; start += AT_ONCE) {
-      if (!this.asked.has(start)) this.ask(start);
+  // One question after the other, always for what is there by then: what was scrolled past is not asked for.
+  async askForAll() {
+    const { age } = this;
+    if (this.asking === age) return;
+    this.asking = age;
+    for (let start = this.unasked(); start !== undefined && age === this.age; start = this.unasked()) {
+      if (!(await this.ask(start))) break;
     }
+    if (this.asking === age) this.asking = null;
+  }
+
+  unasked() {
+    const [first, last] = this.range;
+    for (let start = first - (first % AT_ONCE); start < last; start += AT_ONCE) if (!this.asked.has(start)) return start;
   }
 
   async ask(start) {
@@ -124,8 +143,10 @@ export class Scroller {
     try {
       const items = await this.fetchSome(start, AT_ONCE);
       if (age === this.age) this.take(start, items);
+      return true;
     } catch {
       if (age === this.age) this.asked.delete(start); // asked for again with the next scroll
+      return false;
     }
   }
 
