@@ -7,7 +7,6 @@ from sklearn.model_selection import train_test_split
 import gramless as gl
 
 X, y = load_diabetes(return_X_y=True)
-X = X.astype(np.float32)  # computed some ten times faster
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = gl.DeepKernelRegressor(random_state=0).fit(X_train, y_train)
 means, deviations = model.predict(X_test, return_std=True)
@@ -16,6 +15,5 @@ print(f"diabetes: R2 {model.score(X_test, y_test):.2f}, {inside:.0%} of the test
 
 X, y = make_friedman1(600, noise=1.0, random_state=0)
 both = np.column_stack([y, X[:, 0] * X[:, 1]])
-X = X.astype(np.float32)
 model = gl.DeepMapRegressor(n_landmarks=200, random_state=0).fit(X[:400], both[:400])
 print(f"two targets: R2 {model.score(X[400:], both[400:]):.2f}, strengths of the ridge {model.alpha_}")

@@ -78,8 +78,9 @@ def _libraries() -> ThreadpoolController:
 
 
 def survive_forks() -> None:
-    """From now on, in this process and those forked from it."""
-    os.register_at_fork(before=_let_threads_go, after_in_child=_begin_anew)
+    """From now on, in this process and those forked from it, where the system has forks."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_let_threads_go, after_in_child=_begin_anew)
 
 
 def _let_threads_go() -> None:
