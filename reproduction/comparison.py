@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from reproduction import discrimination, methods, paper
 from reproduction.cells import Cell, Computed
@@ -58,22 +59,19 @@ def table(computed: Computed, features: str, grid: Grid, *, learned: bool) -> Ta
         )
         for method in grid.methods
     ]
-    semi = computed.runs(
-        discrimination.TABLE, model=discrimination.kernel_model("semi-supervised", 3), features=features
-    )
-    rows.append(Row(SEMI_SUPERVISED, discrimination.entries(semi, _row("LDMKL", learned))))
-    supervised = computed.runs(
-        discrimination.TABLE, model=discrimination.kernel_model("supervised", 3), features=features
-    )
-    rows.append(
-        Row("supervised 3-layer DKN + SVM", discrimination.entries(supervised, _row("3-layer DKN + SVM", learned)))
-    )
+
+    def row(title: str, beside: str, **settings: Any) -> Row:
+        runs = computed.runs(discrimination.TABLE, features=features, **settings)
+        return Row(title, discrimination.entries(runs, _row(beside, learned)))
+
+    semi, supervised = (discrimination.kernel_model(learning, 3) for learning in ("semi-supervised", "supervised"))
+    rows.append(row(SEMI_SUPERVISED, "LDMKL", model=semi))
+    rows.append(row("supervised 3-layer DKN + SVM", "3-layer DKN + SVM", model=supervised))
     for n_landmarks in grid.n_landmarks:
         for model, n_tuning in ((INITIAL, None), (FINE_TUNED, COMPARED_TUNING)):
-            settings = {"model": model, "features": features, "S": n_landmarks, "S'": n_tuning}
-            runs = computed.runs(discrimination.TABLE, **settings)
-            beside = _row(f"{model} + SVM, S={n_landmarks}", learned)
-            rows.append(Row(f"{model} + SVM, S = {n_landmarks:,}", discrimination.entries(runs, beside)))
+            settings = {"model": model, "S": n_landmarks, "S'": n_tuning}
+            beside = f"{model} + SVM, S={n_landmarks}"
+            rows.append(row(f"{model} + SVM, S = {n_landmarks:,}", beside, **settings))
     rows += [Row(f"{row.model}, as reported", discrimination.reported(row.measures)) for row in paper.field()]
     return Table(
         f"Comparison, {features} features",

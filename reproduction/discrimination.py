@@ -84,14 +84,8 @@ def kernel_cell(laboratory: Laboratory, features: str, network: NetworkSpec) -> 
         our_scores = hinge_on_kernel(gram, pictures.labels)
         return with_both_heads(paper_scores, our_scores, pictures, network.seed)
 
-    settings = {
-        "model": kernel_model(network.learning, network.n_layers),
-        "features": features,
-        "learned on": network.max_samples,
-        "seed": network.seed,
-        "data": laboratory.fingerprint,
-    }
-    return Cell(TABLE, VERSION, settings, compute, made_from=(laboratory.fingerprint, network))
+    model = kernel_model(network.learning, network.n_layers)
+    return laboratory.cell((TABLE, VERSION), model, features, network, compute)
 
 
 def map_cell(laboratory: Laboratory, features: str, spec: MapSpec) -> Cell:
@@ -99,17 +93,7 @@ def map_cell(laboratory: Laboratory, features: str, spec: MapSpec) -> Cell:
         made = laboratory.map(spec)
         return on_vectors(made.phi, laboratory.collection, spec.seed, made.unshaped)
 
-    settings = {
-        "model": MAP_MODELS[spec.tuning],
-        "features": features,
-        "S": spec.n_landmarks,
-        "S'": spec.n_tuning,
-        "learned on": spec.network.max_samples,
-        "seed": spec.seed,
-        "data": laboratory.fingerprint,
-    }
-    made_from = (laboratory.fingerprint, spec.network, spec)
-    return Cell(TABLE, VERSION, settings, compute, made_from, late=spec.tuning == "algorithm1")
+    return laboratory.cell((TABLE, VERSION), MAP_MODELS[spec.tuning], features, spec, compute)
 
 
 def table(computed: Computed, features: str, grid: Grid, *, with_paper: bool) -> Table:
@@ -130,7 +114,7 @@ def table(computed: Computed, features: str, grid: Grid, *, with_paper: bool) ->
     for model, n_s, n_tuned in lines:
         runs = computed.runs(TABLE, **{"model": model, "features": features, "S": n_s, "S'": n_tuned})
         theirs = paper_measures(model, n_s, n_tuned) if with_paper else {}
-        rows.append(Row(_label(model, n_s, n_tuned), entries(runs, theirs)))
+        rows.append(Row(label(model, n_s, n_tuned), entries(runs, theirs)))
     of_algorithm1 = ", one of Algorithm 1" if grid.algorithm1_landmarks else ""
     return Table(
         f"Discrimination, {features} features",
@@ -175,13 +159,9 @@ def paper_measures(model: str, n_landmarks: int | None, n_tuning: int | None) ->
     return paper.discrimination_row("corel5k", name, n_landmarks, n_tuning)
 
 
-def _label(model: str, n_landmarks: int | None, n_tuning: int | None) -> str:
-    parts = [model]
-    if n_landmarks is not None:
-        parts.append(f"S = {n_landmarks:,}")
-    if n_tuning is not None:
-        parts.append(f"S' = {n_tuning:,}")
-    return ", ".join(parts)
+def label(model: str, n_landmarks: int | None, n_tuning: int | None) -> str:
+    sizes = (("S", n_landmarks), ("S'", n_tuning))
+    return model + "".join(f", {name} = {size:,}" for name, size in sizes if size is not None)
 
 
 THUMBNAIL_SIDE = 320
@@ -196,16 +176,8 @@ def examples_section(
     """
     n_landmarks = max(grid.n_landmarks)
     kernel = computed.runs(TABLE, model=kernel_model("supervised", 3), features=features, seed=0)
-    fine_tuned = computed.runs(
-        TABLE,
-        **{
-            "model": MAP_MODELS["landmarks"],
-            "features": features,
-            "S": n_landmarks,
-            "S'": max(grid.n_tuning),
-            "seed": 0,
-        },
-    )
+    sizes = {"S": n_landmarks, "S'": max(grid.n_tuning)}
+    fine_tuned = computed.runs(TABLE, model=MAP_MODELS["landmarks"], features=features, seed=0, **sizes)
     found = []
     for row in example_rows(len(pictures.test)):
         position = pictures.n_train + row

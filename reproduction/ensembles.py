@@ -13,7 +13,7 @@ R subsets of 2 p samples.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import joblib
 import numpy as np
@@ -42,11 +42,10 @@ class SubsetFit(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearOnSubset:
-    """LIBLINEAR on rows of explicit vectors."""
+    """LIBLINEAR on rows of explicit vectors, by the squared hinge loss."""
 
     phi: np.ndarray  # (n, d)
     C: float
-    loss: Literal["hinge", "squared_hinge"]
     max_iter: int
     seed: int
 
@@ -55,7 +54,7 @@ class LinearOnSubset:
         return self.phi.shape[1]
 
     def __call__(self, rows: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, float, int]:
-        machine = LinearSVC(C=self.C, loss=self.loss, dual="auto", max_iter=self.max_iter, random_state=self.seed)
+        machine = LinearSVC(C=self.C, dual="auto", max_iter=self.max_iter, random_state=self.seed)
         machine.fit(self.phi[rows], sign)
         return machine.coef_[0], float(machine.intercept_[0]), int(machine.n_iter_)
 

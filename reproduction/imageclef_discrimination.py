@@ -11,7 +11,7 @@ from gramless.metrics import mean_average_precision, mf_concepts, mf_samples
 from reproduction import paper
 from reproduction.cells import Cell, Computed, Figures
 from reproduction.collection import Collection
-from reproduction.discrimination import MAP_MODELS
+from reproduction.discrimination import MAP_MODELS, label
 from reproduction.keywords import Scores, hinge_on_kernel, scores_of_unseen, squared_hinge_on_map
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
 from reproduction.report import Entry, Row, Table, over_seeds
@@ -38,12 +38,12 @@ def cells(laboratory: Laboratory, grid: Grid) -> list[Cell]:
     for seed in range(grid.seeds):
         for n_layers in grid.n_layers:
             network = NetworkSpec("supervised", n_layers, n_train, seed)
-            found.append(_cell(laboratory, network, None))
+            found.append(_cell(laboratory, network))
             if n_layers == 3:
                 for n_landmarks in grid.n_landmarks:
-                    found.append(_cell(laboratory, network, MapSpec(network, n_landmarks, seed)))
+                    found.append(_cell(laboratory, MapSpec(network, n_landmarks, seed)))
                     found += [
-                        _cell(laboratory, network, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
+                        _cell(laboratory, MapSpec(network, n_landmarks, seed, "landmarks", n_tuning))
                         for n_tuning in grid.n_tuning
                     ]
     return found
@@ -65,8 +65,7 @@ def table(computed: Computed, grid: Grid) -> Table:
             for head in HEADS
             for measure in MEASURES
         )
-        of_map = "".join(f", {name} = {size:,}" for name, size in (("S", n_s), ("S'", n_tuned)) if size is not None)
-        rows.append(Row(f"{model}{of_map}", entries))
+        rows.append(Row(label(model, n_s, n_tuned), entries))
     return Table(
         "Discrimination on ImageCLEF",
         "One half of the development pictures for training, the other for testing; MF over samples, MF over concepts "
@@ -78,26 +77,18 @@ def table(computed: Computed, grid: Grid) -> Table:
     )
 
 
-def _cell(laboratory: Laboratory, network: NetworkSpec, of_map: MapSpec | None) -> Cell:
+def _cell(laboratory: Laboratory, made: NetworkSpec | MapSpec) -> Cell:
     pictures = laboratory.collection
 
     def compute() -> Figures:
-        if of_map is None:
-            scores = hinge_on_kernel(laboratory.gram(network), pictures.labels)
+        if isinstance(made, MapSpec):
+            scores = squared_hinge_on_map(laboratory.map(made).phi, pictures.labels)
         else:
-            scores = squared_hinge_on_map(laboratory.map(of_map).phi, pictures.labels)
-        return judged(scores, pictures, network.seed)
+            scores = hinge_on_kernel(laboratory.gram(made), pictures.labels)
+        return judged(scores, pictures, made.seed)
 
-    settings = {
-        "model": f"{network.n_layers}-layer DKN" if of_map is None else MAP_MODELS[of_map.tuning],
-        "features": "ImageCLEF",
-        "S": None if of_map is None else of_map.n_landmarks,
-        "S'": None if of_map is None else of_map.n_tuning,
-        "seed": network.seed,
-        "data": laboratory.fingerprint,
-    }
-    made_from = (laboratory.fingerprint, network) if of_map is None else (laboratory.fingerprint, network, of_map)
-    return Cell(TABLE, VERSION, settings, compute, made_from)
+    model = MAP_MODELS[made.tuning] if isinstance(made, MapSpec) else f"{made.n_layers}-layer DKN"
+    return laboratory.cell((TABLE, VERSION), model, "ImageCLEF", made, compute)
 
 
 def judged(scores: Scores, pictures: Collection, seed: int) -> Figures:

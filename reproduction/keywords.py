@@ -107,7 +107,7 @@ def balanced_on_map(phi: np.ndarray, labels: np.ndarray, seed: int) -> Scores:
     """The paper's ensembles on vectors (n, d): all positives and as many negatives, several times."""
 
     def scores(fitted: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        fit = LinearOnSubset(phi[fitted], BALANCED_C, "squared_hinge", MAX_ITER, seed)
+        fit = LinearOnSubset(phi[fitted], BALANCED_C, MAX_ITER, seed)
         generator = torch.Generator().manual_seed(seed)
         return fit_balanced_ensemble(fit, signs_of(labels[fitted]), N_ROUNDS, generator).margins(phi[asked])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +36,7 @@ from gramless.kernels import Precomputed
 from gramless.maps.tuning import TUNERS, finish_with_labels, ranking
 from gramless.network import Layer, ViewKernel, make_activation
 from gramless.support.atomic import write_atomically
+from reproduction.cells import Cell, Figures
 from reproduction.collection import Collection
 
 VERSION = 4  # of how networks and maps are made; raised where the same settings give others
@@ -121,6 +122,30 @@ class Laboratory:
         """A hash of what networks and maps depend on beside their specification."""
         told = json.dumps([VERSION, self.collection.sha256, self.n_hidden, self.n_candidates, KERNELS])
         return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+    def cell(
+        self,
+        table: tuple[str, int],
+        model: str,
+        features: str,
+        made: NetworkSpec | MapSpec,
+        compute: Callable[[], Figures],
+        **others: Any,
+    ) -> Cell:
+        """A cell about a network or a map of it. Algorithm 1 comes last: without a GPU it takes hours.
+
+        table : its name, and the version of the code that computes its cells
+        others : whatever else the figures depend on
+        """
+        network = made.network if isinstance(made, MapSpec) else made
+        settings = {"model": model, "features": features} | others
+        made_from: tuple[Hashable, ...] = (self.fingerprint, network)
+        late = False
+        if isinstance(made, MapSpec):
+            settings |= {"S": made.n_landmarks, "S'": made.n_tuning}
+            made_from, late = (*made_from, made), made.tuning == "algorithm1"
+        settings |= {"learned on": network.max_samples, "seed": made.seed, "data": self.fingerprint}
+        return Cell(*table, settings, compute, made_from, late=late)
 
     def kernel(self, spec: NetworkSpec) -> DeepKernel:
         """Found again, or learned."""

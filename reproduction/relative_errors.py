@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -55,7 +54,7 @@ class Grid:
 
 
 def cells(laboratory: Laboratory, features: str, grid: Grid) -> list[Cell]:
-    """Algorithm 1 for the first seed; without a GPU it takes hours."""
+    """Algorithm 1 for the first seed."""
     specs = [
         MapSpec(NetworkSpec("smooth", 3, grid.max_samples, seed), n_landmarks, seed, tuning, n_tuning)
         for seed in range(grid.seeds)
@@ -83,15 +82,7 @@ def constant_cell(laboratory: Laboratory, features: str, network: NetworkSpec, n
         gram, order = laboratory.gram(network), laboratory.draw(0, None, network.seed).order
         return {"T": {str(size): constant_percent(gram, order[:size]) for size in n_samples}}
 
-    settings = {
-        "model": CONSTANT,
-        "features": features,
-        "over": list(n_samples),
-        "learned on": network.max_samples,
-        "seed": network.seed,
-        "data": laboratory.fingerprint,
-    }
-    return Cell(TABLE, VERSION, settings, compute, made_from=(laboratory.fingerprint, network))
+    return laboratory.cell((TABLE, VERSION), CONSTANT, features, network, compute, over=list(n_samples))
 
 
 def free_cell(laboratory: Laboratory, features: str, start: MapSpec, n_samples: tuple[int, ...]) -> Cell:
@@ -102,13 +93,7 @@ def free_cell(laboratory: Laboratory, features: str, start: MapSpec, n_samples: 
         phi = free_vectors(torch.from_numpy(laboratory.map(start).phi).to(gram), gram)
         return {"T": {str(size): percent(phi, gram, order[:size]) for size in n_samples}}
 
-    return Cell(
-        TABLE,
-        VERSION,
-        _settings(laboratory, FREE, features, start, n_samples),
-        compute,
-        made_from=(laboratory.fingerprint, start.network, start),
-    )
+    return laboratory.cell((TABLE, VERSION), FREE, features, start, compute, over=list(n_samples))
 
 
 def error_cell(laboratory: Laboratory, features: str, spec: MapSpec, n_samples: tuple[int, ...]) -> Cell:
@@ -123,24 +108,7 @@ def error_cell(laboratory: Laboratory, features: str, spec: MapSpec, n_samples: 
             "curve": made.curve,
         }
 
-    settings = _settings(laboratory, METHODS[spec.tuning], features, spec, n_samples)
-    made_from = (laboratory.fingerprint, spec.network, spec)
-    return Cell(TABLE, VERSION, settings, compute, made_from, late=spec.tuning == "algorithm1")
-
-
-def _settings(
-    laboratory: Laboratory, model: str, features: str, spec: MapSpec, n_samples: tuple[int, ...]
-) -> dict[str, Any]:
-    return {
-        "model": model,
-        "features": features,
-        "S": spec.n_landmarks,
-        "S'": spec.n_tuning,
-        "over": list(n_samples),
-        "learned on": spec.network.max_samples,
-        "seed": spec.seed,
-        "data": laboratory.fingerprint,
-    }
+    return laboratory.cell((TABLE, VERSION), METHODS[spec.tuning], features, spec, compute, over=list(n_samples))
 
 
 def percent(phi: Tensor, gram: Tensor, rows: np.ndarray) -> float:
