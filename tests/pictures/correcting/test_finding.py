@@ -9,7 +9,11 @@ from PIL import Image
 from gramless.pictures.correcting import orders
 from gramless.pictures.correcting.orders import SAME_OUTLINE, most_alike, near_duplicates, outline
 from gramless.pictures.scenes import draw_scene
-from tests.pictures.correcting.test_choosing import unit
+
+
+def unit(rng, n, d=5):
+    rows = rng.normal(size=(n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def jpeg(pixels, size=None, quality=75, box=None) -> bytes:

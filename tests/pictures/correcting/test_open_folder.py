@@ -95,7 +95,8 @@ def test_learning_again_and_after_a_restart(studio, opened, tmp_path):
     assert len(folder.status()["curve"]) == 5
     features = FeatureCache(shutil.copytree(studio.features, tmp_path / "features"))
     before, after = (judge(model, studio.test, cache=features) for model in (studio.annotator, load(output)))
-    assert after.quality.map_keywords > before.quality.map_keywords
+    # In 20 draws of such folders it rises by 6.0 +- 2.4, that of keywords, which few pictures have, by 2.9 +- 2.5.
+    assert after.quality.map_pictures > before.quality.map_pictures
     p = folder.suggestions.probabilities.copy()
     folder.close()
     again = opened(tmp_path / "pictures", output=output)
@@ -141,6 +142,17 @@ def test_pictures_that_the_model_was_taught_on_are_known(studio, opened, tmp_pat
     folder.change("me", 0, {sorted(taught)[0]: False})
     assert sum(bool(word["said"]) for word in folder.describe(0)["keywords"]) == len(taught) - 1
     assert folder.describe(0)["done"]
+
+
+def test_what_the_model_was_taught_elsewhere_is_not_asked_about(studio, opened):
+    folder = settled(opened())
+    found, vectors = orders.to_ask_next(folder).positions.tolist(), folder.suggestions.vectors
+    assert found == orders.which_next(vectors, studio.annotator.album.vectors, 60).tolist()
+    assert found != orders.which_next(vectors, vectors[:0], 60).tolist()
+    folder.change("me", found[0], {"sea": True})
+    asked = np.vstack([studio.annotator.album.vectors, vectors[found[:1]]])
+    left = np.delete(np.arange(40), found[0])
+    assert orders.to_ask_next(folder).positions.tolist() == left[orders.which_next(vectors[left], asked, 60)].tolist()
 
 
 def test_orders(studio, opened):

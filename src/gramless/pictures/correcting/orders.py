@@ -18,56 +18,57 @@ from gramless.pictures.correcting.suggestions import Progress
 from gramless.pictures.features import PictureError
 from gramless.support.packages import needed
 
-POOL = 8  # of so many times the pictures asked for, the most uncertain, the most different are taken
-LEAST_POOL = 200
+ROWS_AT_ONCE = 1024
+MOST_COMPARED = 2000  # pictures that stand for a large folder where it is asked which ones teach most
 
 
-def uncertainty(probabilities: np.ndarray) -> np.ndarray:
-    """The entropy of a picture's keywords in bits, summed over keywords: (n,).
-
-    Each keyword is a coin of its own; one that is out of the question, or certain, adds nothing.
-    """
-    p = np.clip(probabilities.astype(np.float64), 0.0, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bits = -(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p))
-    return np.nan_to_num(bits, nan=0.0).sum(1)
-
-
-def which_next(probabilities: np.ndarray, vectors: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
+def which_next(vectors: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
     """Positions of the `count` pictures whose answers would teach most, in the order in which to ask.
 
-    probabilities : (n, n_keywords) of the pictures that may be asked about
-    vectors : (n, d), rows of length 1
-    asked : (m, d), rows of length 1: pictures that were answered, which need not be asked about once more
+    vectors : (n, d), of the pictures that may be asked about
+    asked : (m, d): pictures of which all is known, which need not be asked about once more
 
-    Greedily the largest product of uncertainty and distance to the nearest picture that was asked about or taken
-    before: uncertain pictures only would be all of one kind, distant ones only would be the odd ones out.
-    O(n n_keywords + pool count d).
+    An answer teaches about the pictures that are like it. So of every picture counts the squared distance to the
+    nearest one that was asked about or taken before, and greedily that picture is taken which lessens the sum over all
+    of them most. Uncertain ones, or uncertain ones far from others, teach little but about themselves and do worse than
+    chance (docs/annotation.md). Of a large folder 2,000 pictures stand for all, and those to ask about are among them:
+    O(2,000 (2,000 + m) d + count 2,000^2), and O(n log n) to find these 2,000.
     """
-    bits = uncertainty(probabilities)
-    size = min(len(bits), max(LEAST_POOL, POOL * count))
-    pool = np.argsort(-bits, kind="stable")[:size]
-    rows, bits = vectors[pool].astype(np.float32), bits[pool]
-    distances = np.full(len(pool), 2.0)
-    if len(asked):
-        distances = np.minimum(distances, _distances(rows, asked.astype(np.float32)).min(1))
+    rows = _spread(vectors, max(MOST_COMPARED, count))
+    compared = vectors[rows].astype(np.float32)
+    between = _squared_distances(compared, compared)
+    # Where nothing is known the farthest picture that there is stands for what was asked about.
+    nearest = np.full(len(rows), np.inf if len(asked) else between.max(initial=0.0), dtype=np.float32)
+    for start in range(0, len(asked), ROWS_AT_ONCE):
+        near = _squared_distances(compared, asked[start : start + ROWS_AT_ONCE].astype(np.float32))
+        nearest = np.minimum(nearest, near.min(1))
+    left = np.ones(len(rows), dtype=bool)
     chosen: list[int] = []
-    left = np.ones(len(pool), dtype=bool)
-    for _ in range(min(count, len(pool))):
-        worth = np.where(left, bits * distances, -1.0)
-        best = int(worth.argmax())
+    for _ in range(min(count, len(rows))):
+        worth = np.maximum(nearest - between, 0.0).sum(1)
+        best = int(np.where(left, worth, -1.0).argmax())
         chosen.append(best)
         left[best] = False
-        distances = np.minimum(distances, _distances(rows, rows[best : best + 1])[:, 0])
-    return pool[chosen]
+        nearest = np.minimum(nearest, between[best])
+    return rows[chosen]
 
 
-def _distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """1 - cosine, (len(a), len(b)); at least 0."""
-    return np.maximum(1.0 - a @ b.T, 0.0)
+def _spread(vectors: np.ndarray, size: int) -> np.ndarray:
+    """Positions of `size` rows at most, at equal steps through all in the order of their first numbers.
+
+    By what pictures show, so that names and order of files do not matter.
+    """
+    if len(vectors) <= size:
+        return np.arange(len(vectors))
+    steps = np.linspace(0, len(vectors) - 1, size).round().astype(int)
+    return np.lexsort(vectors[:, 2::-1].T)[steps]
 
 
-ROWS_AT_ONCE = 1024
+def _squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(len(a), len(b)); at least 0."""
+    return np.maximum((a * a).sum(1)[:, None] + (b * b).sum(1) - 2.0 * (a @ b.T), 0.0)
+
+
 OUTLINE_SIDE = 8  # enough to tell pictures of one kind apart, and too little to mind a slight crop
 SAME_OUTLINE = 0.85  # cosine; 1 in 1,000 pairs of different drawn scenes has more, 1 in 20 slightly cropped ones less
 
@@ -156,11 +157,9 @@ def to_ask_next(folder: OpenFolder) -> Order:
     folder.spoken_of()
     found = folder.suggestions
     known = np.array([folder.is_known(i) for i in found.described], dtype=bool)
-    asked, open_ = found.described[known], found.described[~known]
-    if not len(open_):
-        return Order(open_)
-    best = which_next(found.probabilities[open_], found.directions(open_), found.directions(asked), N_NEXT)
-    return Order(open_[best])
+    open_ = found.described[~known]
+    asked = np.vstack([found.annotator.album.vectors, found.vectors[found.described[known]]])
+    return Order(open_[which_next(found.vectors[open_], asked, N_NEXT)])
 
 
 def with_keyword(folder: OpenFolder, keyword: str, least: float) -> Order:
