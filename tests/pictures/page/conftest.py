@@ -47,6 +47,12 @@ def _running(model: PageModel, limits: Limits, folder: OpenFolder | None) -> Ite
         listener.close()
 
 
+def intercept(page, pattern: str, handler: Callable) -> None:
+    """Hand requests to a handler, of the page loaded anew: one that is open may send its next request past it."""
+    page.route(pattern, handler)
+    page.reload(wait_until="domcontentloaded")
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator:
     playwright = pytest.importorskip("playwright.sync_api")

@@ -12,6 +12,7 @@ from gramless.pictures.correcting.cache import CACHE_FOLDER, PictureCache
 from gramless.pictures.correcting.labels import REST
 from gramless.pictures.datasets.picture_files import list_folder
 from tests.pictures.correcting.conftest import opened, settled, studio, wait_until
+from tests.pictures.page.conftest import intercept
 from tests.pictures.page.test_page import CONTRASTS, contrast
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -35,8 +36,12 @@ def open_folder_page(folder, served, open_page, **context):
     context = {"viewport": {"width": 1200, "height": 800}, **context}
     page = open_page(served(folder, folder=folder), **context)
     page.goto(page.url + "folder.html")
-    expect(page.locator(".cell .words").first).not_to_be_empty()
+    wait_for_pictures(page)
     return page
+
+
+def wait_for_pictures(page) -> None:
+    expect(page.locator(".cell .words").first).not_to_be_empty()
 
 
 def chips(page) -> list[str]:
@@ -85,9 +90,10 @@ def test_all_right_waits_for_what_was_struck_a_moment_ago_and_goes_on_once(page,
         page.wait_for_timeout(300)
         route.continue_()
 
+    intercept(page, "**/folder/corrections", slowly)
+    wait_for_pictures(page)
     page.locator(".cell").first.click()
     here, words = position(page), chips(page)
-    page.route("**/folder/corrections", slowly)
     for key in ("Shift+Digit1", "Enter", "Enter"):
         page.keyboard.press(key)
     expect(page.locator(".cell").nth(1)).to_have_attribute("aria-current", "true")
@@ -225,8 +231,7 @@ def test_an_answer_that_comes_late_is_not_taken_for_what_is_shown_now(studio, op
     folder = settled(opened(top))
     page = open_folder_page(folder, served, open_page)
     late = []
-    page.route("**/folder/pictures?show=next*", lambda route: late.append(route))
-    page.get_by_role("button", name="Which next").click()
+    intercept(page, "**/folder/pictures?show=next*", lambda route: late.append(route))
     expect(page.locator("#heading")).to_have_text("Looking …")
     page.get_by_role("button", name="All", exact=True).click()
     expect(page.locator("#heading")).to_contain_text("All pictures · 200 pictures")
@@ -243,11 +248,12 @@ def test_what_was_scrolled_past_is_not_loaded(studio, opened, served, open_page,
     for i in range(960):
         os.link(studio.inside.paths[i % 40], top / f"z{i:03d}.jpg")
     page = open_folder_page(settled(opened(top)), served, open_page)
+    intercept(page, "**/folder/thumbnails/*", lambda route: None)  # no answer comes
+    wait_for_pictures(page)
     page.get_by_role("button", name="All", exact=True).click()
     expect(page.locator("#heading")).to_contain_text("1,000 pictures")
     given_up = []
     page.on("requestfailed", lambda request: given_up.append(request.url))
-    page.route("**/folder/thumbnails/*", lambda route: None)  # no answer comes
     page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
     expect(page.locator(".cell[data-id='500'] .words")).not_to_be_empty()
     expect(page.locator(".cell[data-id='500'] img")).to_have_attribute("src", "folder/thumbnails/500")
@@ -349,9 +355,10 @@ def test_names_and_keywords_are_never_taken_for_markup(studio, opened, served, o
 
 
 def test_a_server_that_is_gone_is_said(page, folder):
-    page.locator(".cell").first.click()
     broken_off = {"status": 200, "content_type": "application/json", "body": "{"}
-    page.route("**/folder/corrections", lambda route: route.fulfill(**broken_off))
+    intercept(page, "**/folder/corrections", lambda route: route.fulfill(**broken_off))
+    wait_for_pictures(page)
+    page.locator(".cell").first.click()
     page.keyboard.press("1")
     expect(page.locator("#notice")).to_contain_text("does not answer")
     page.unroute("**/folder/corrections")

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from gramless.pictures.page.uploads import Limits
+from tests.pictures.page.conftest import intercept
 from tests.pictures.page.stand_in import BLUE, GREEN, RED, ColourModel, picture_bytes
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -147,14 +148,14 @@ def test_pictures_added_while_others_are_looked_at_join_the_queue(served, open_p
 
 def test_a_server_that_is_gone_is_said_and_can_be_tried_again(served, open_page):
     page = open_page(served(ColourModel()))
-    expect(page.locator("#vocabulary")).to_be_visible()
     lost = []
 
     def lose(route) -> None:
         lost.append(route.request.url)
         route.fulfill(status=200, content_type="application/json", body="{")  # broken off in the middle
 
-    page.route("**/annotate", lose)
+    intercept(page, "**/annotate", lose)
+    expect(page.locator("#vocabulary")).to_be_visible()
     page.set_input_files("#files", [payload("1.jpg", RED)])
     expect(page.locator(".card[data-state=failed] .state")).to_contain_text("does not answer")
     page.unroute("**/annotate")
