@@ -140,7 +140,7 @@ def weight_of(network, view):
 
 
 def test_learning_lowers_the_error_and_finds_the_view_that_tells(rng):
-    X, y = problem(rng)
+    X, y = problem(rng, 200)
     network = learned(X, y)
     errors = [point.objective for point in network.learning_curve_]
     assert min(errors) < 0.7 * errors[0]
@@ -148,7 +148,7 @@ def test_learning_lowers_the_error_and_finds_the_view_that_tells(rng):
 
 
 def test_kernels_of_no_weight_are_left_out_and_the_rest_says_the_same(rng):
-    X, y = problem(rng, 80, noise_views=3)
+    X, y = problem(rng, 400, noise_views=3)
     network = learned(X, y)
     assert 1 <= len(network.kernel_.inputs) < 8
     assert network.kernel_.layers[0].weights.shape == (1, len(network.kernel_.inputs))

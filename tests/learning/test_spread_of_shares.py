@@ -7,7 +7,8 @@ from scipy.optimize import check_grad
 
 import gramless as gl
 from gramless.learning import ElementaryValues, LeaveOneOut, learn_by_leave_one_out
-from gramless.learning.ridge_trainer import Likely, started
+from gramless.learning.ridge_trainer import FIRST_RIDGE, Likely, descend, started
+from gramless.support.progress import ProgressBar
 
 
 @pytest.fixture
@@ -21,18 +22,27 @@ def problem():
     return kernel, ElementaryValues(kernel, views, None, 1 << 30), targets - targets.mean(0)
 
 
-def learned(problem, spread):
+def learned(problem, n_copies):
+    """Logarithms of what weights were multiplied with, for as many equal targets: errors as large, but more of them."""
     kernel, elementary, targets = problem
-    settings = LeaveOneOut(max_evaluations=30)
-    result = learn_by_leave_one_out(kernel.layers, elementary, targets, settings, spread_of_shares=spread)
+    result = learn_by_leave_one_out(kernel.layers, elementary, targets.repeat(1, n_copies), LeaveOneOut(30))
     first = started(kernel.layers, elementary)[0].weights[0]
     return (result.layers[0].weights[0] / first).log().numpy()
 
 
-def test_the_narrower_the_closer_to_a_common_factor(problem):
-    moved = [learned(problem, spread).std() for spread in (np.inf, 0.5, 1e-3)]
-    assert moved[0] > moved[1] > moved[2]
-    assert moved[2] < 0.01
+def test_the_fewer_errors_the_closer_to_a_common_factor(problem):
+    moved = [learned(problem, n_copies).std() for n_copies in (1, 10, 1000)]
+    assert moved[0] < moved[1] < moved[2]
+
+
+def test_weights_that_are_tied_follow_their_gain_alone(problem):
+    kernel, elementary, targets = problem
+    start = started(kernel.layers, elementary)
+    with ProgressBar("", 1) as progress:
+        tied = descend(start, elementary, targets, FIRST_RIDGE, 30, progress, tied=True).layers[0].weights
+    factors = tied / start[0].weights
+    assert abs(factors.mean().log()) > 0.01
+    torch.testing.assert_close(factors, factors.mean().expand_as(factors))
 
 
 def test_a_common_factor_is_free():

@@ -15,7 +15,6 @@ from gramless.network import Layer
 from gramless.support.config import current_budget
 from gramless.views import Views
 
-SPREAD_OF_SHARES = 0.5  # chosen by cross-validation on seven small problems, after a look at three of the benchmark
 IDLE = 1e-5  # learning bounds weights by 1e-6
 FAR_OUT = 5.0  # deviations from the median
 QUARTILES_APART = 1.3489795003921634  # of a normal distribution, in deviations
@@ -42,9 +41,7 @@ def learn_from_numbers(
     drawn = torch.randperm(len(views), generator=generator).numpy()[: min(settings.max_samples, max(2, n_affordable))]
     elementary = ElementaryValues(kernel, views[drawn], None, budget)
     targets = torch.from_numpy(without_outliers(numbers.values[drawn])).to(elementary.device, torch.float64)
-    result = learn_by_leave_one_out(
-        kernel.layers, elementary, targets - targets.mean(0), settings, spread_of_shares=SPREAD_OF_SHARES
-    )
+    result = learn_by_leave_one_out(kernel.layers, elementary, targets - targets.mean(0), settings)
     if len(result.layers) > 1:
         return replace(kernel, layers=result.layers), result
     (layer,) = result.layers

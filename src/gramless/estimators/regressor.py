@@ -39,7 +39,7 @@ from gramless.support.threads import threads_for
 from gramless.views import Views, is_multiview
 from gramless.views.completion import completed
 
-MOST_COLUMNS = 32  # of one array whose features each get a width of their own: n^2 numbers each while they are learned
+MOST_COLUMNS = 64  # of one array whose features each get a width of their own: n^2 numbers each while they are learned
 SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the mean diagonal: below, kernels are rounding
 
 RIDGE: Constraints = {"alpha": [PENALTY, StrOptions({"auto"})]}

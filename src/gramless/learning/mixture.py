@@ -67,7 +67,7 @@ def learn_mixture(
             wider = _sum_of(_in_widths(product.layers[0].weights[0]), activation)
             networks["a product"] = descend(wider, first, targets, product.ridge, n_steps, progress).layers
         else:
-            mixed = descend(mixed.layers, elementary, targets, mixed.ridge, n_steps, progress)
+            mixed = descend(mixed.layers, elementary, targets, mixed.ridge, n_steps, progress, origin=several)
     return Mixture(networks | {"a sum over views": mixed.layers}, mixed.curve)
 
 
