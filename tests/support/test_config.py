@@ -47,7 +47,7 @@ def test_an_error_ends_a_context():
 
 def test_the_process_is_set_for_all_threads_and_a_context_for_its_own():
     gl.set_config(memory_budget=1234)
-    together = Barrier(2, timeout=10)
+    together = Barrier(2, timeout=120)
 
     def seen(budget):
         with gl.config_context(memory_budget=budget):

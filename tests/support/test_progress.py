@@ -53,7 +53,10 @@ def test_waiting_is_said_after_two_seconds_only(screen, monkeypatch):
     assert screen.getvalue() == ""
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
     with Waiting("slow work"):
-        time.sleep(0.3)
+        for _ in range(600):  # until it is there: the thread that says so waits for its turn
+            if "slow work" in screen.getvalue():
+                break
+            time.sleep(0.1)
     assert "slow work" in screen.getvalue()
 
 

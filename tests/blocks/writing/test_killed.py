@@ -21,7 +21,7 @@ from tests.blocks.writing.test_killed import in_small_steps, rows_of
 
 in_small_steps()
 with ThreadPoolExecutor() as runs:
-    list(runs.map(lambda path: rows_of(sys.argv[1], delay=0.05).write(path), sys.argv[2:]))
+    list(runs.map(lambda path: rows_of(sys.argv[1], delay=0.2).write(path), sys.argv[2:]))
 """
 
 

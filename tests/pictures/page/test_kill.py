@@ -64,7 +64,7 @@ def strike_what_is_wrong(page, truth: set[str]) -> None:
             else:  # there are nine such keys
                 page.locator("#chips .no").nth(number - 1).click()
         with suppress(AssertionError):
-            expect(page.locator("#chips .said-no")).to_have_count(len(struck) + len(wrong), timeout=3000)
+            expect(page.locator("#chips .said-no")).to_have_count(len(struck) + len(wrong), timeout=20_000)
     raise AssertionError(f"{len(wrong)} keywords could not be struck")
 
 
