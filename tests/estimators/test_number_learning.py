@@ -34,9 +34,8 @@ def test_weights_do_not_depend_on_how_far_out_an_outlier_is(rng):
         y = np.sin(6 * X[:, 0])
         y[5] = outlier
         model = gl.DeepKernelRegressor(random_state=0).fit(X, y)
-        layer = dict(
-            zip([entry.view for entry in model.kernel_.inputs], model.kernel_.layers[0].weights[0], strict=True)
-        )
-        weights.append(np.array([float(layer[f"x{i}"]) for i in range(3)]))
+        names = [entry.kernel.name for entry in model.kernel_.inputs]
+        weight_of = dict(zip(names, model.kernel_.layers[0].weights[0].tolist(), strict=True))
+        weights.append(np.array([weight_of[f"distance of column {i}"] for i in range(3)]))
     np.testing.assert_allclose(weights[0], weights[1], rtol=0.05)
     assert weights[1][0] > 2 * weights[1][1:].max()

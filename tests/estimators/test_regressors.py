@@ -168,19 +168,34 @@ def test_landmarks_by_their_rows_are_those_of_the_data_that_was_given():
         gl.DeepMapRegressor(SOON, landmarks=[30], random_state=0).fit(X, y)
 
 
-def test_one_array_of_few_columns_gets_a_width_per_column():
+def columns_compared(model):
+    return {name for name in (entry.kernel.name for entry in model.kernel_.inputs) if "column" in name}
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, pd.DataFrame, sparse.csr_array, torch.from_numpy])
+def test_each_column_of_a_small_table_has_a_width_of_its_own(as_given):
     X, y = wave(60)
-    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-    model = gl.DeepKernelRegressor(SOON, random_state=0).fit(frame, y)
-    assert model.layout_ == {"a": 1, "b": 1, "c": 1, "d": 1}
-    np.testing.assert_allclose(model.predict(frame), model.predict(gl.Views(X, {n: [i] for i, n in enumerate("abcd")})))
-    whole = gl.DeepKernelRegressor(SOON, views={"all": slice(0, 4)}, random_state=0).fit(X, y)
-    assert whole.layout_ == {"all": 4}
-    given = gl.DeepKernelRegressor(gl.DeepKernelNetwork(("gaussian",), learning=None), random_state=0).fit(X, y)
-    assert list(given.layout_.values()) == [4]
-    assert list(gl.DeepMapRegressor(SOON, 9, random_state=0).fit(sparse.csr_array(X), y).layout_.values()) == [4]
-    many = np.random.default_rng(0).random((20, 65))
-    assert list(gl.DeepKernelRegressor(SOON, random_state=0).fit(many, many[:, 0]).layout_.values()) == [65]
+    model = gl.DeepKernelRegressor(SOON, random_state=0).fit(as_given(X), y)
+    assert columns_compared(model) == {f"distance of column {i}" for i in range(4)}
+
+
+def test_two_columns_that_tell_only_together_are_found_among_twelve():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 12))
+    y = X[:, 3] * X[:, 8] > 0
+    model = gl.DeepKernelClassifier(random_state=0).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.9  # an SVM with a Gaussian kernel has 0.7
+
+
+def test_other_data_is_not_looked_at_by_columns():
+    X, y = wave(60)
+    for kernel, data in (
+        (gl.DeepKernelNetwork(("gaussian",), learning=None), X),
+        (gl.DeepKernelNetwork(learning=None), X),
+        (SOON, {"a": X[:, :2], "b": X[:, 2:]}),
+        (SOON, np.random.default_rng(0).random((60, 65))),
+    ):
+        assert not columns_compared(gl.DeepKernelRegressor(kernel, random_state=0).fit(data, y))
 
 
 def test_numbers_that_look_like_classes_are_numbers():

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 
 from gramless.errors import DataError
-from gramless.kernels import NAMED, Distance, Domain, Hellinger, make_kernel
+from gramless.kernels import NAMED, Distance, Domain, Hellinger, column_distances, make_kernel
 from tests.contracts.samples import generator, sample_sets
 from tests.oracles import kernels as oracle
 
@@ -102,6 +102,18 @@ def test_columns_of_zero_spread_are_left_out(root, rng):
     without = fitted(samples[:, [0, 2]], ("columns", root))
     expected = values(without, X[:, [0, 2]], X[:, [0, 2]])
     np.testing.assert_allclose(values(fitted(samples, ("columns", root)), X, X), expected, rtol=0, atol=1e-13)
+
+
+def test_columns_alone_are_compared_as_if_there_were_no_others(rng):
+    x = rng.normal(size=(30, 4)) * [1.0, 1e-3, 0.0, 50.0] + 7.0
+    whole = torch.from_numpy(x)
+    alone = column_distances(whole)
+    assert [kernel.name for kernel in alone] == [f"distance of column {i}" for i in (0, 1, 3)]
+    for i, kernel in zip((0, 1, 3), alone, strict=True):
+        column = whole[:, [i]]
+        expected = Distance().fit(column, generator())(column, column)
+        torch.testing.assert_close(kernel(whole, whole), expected, rtol=1e-9, atol=1e-12)
+    assert column_distances(torch.ones(5, 2)) == ()
 
 
 @every_kind

@@ -27,8 +27,8 @@ from gramless.estimators.number_learning import learn_from_numbers
 from gramless.estimators.numbers import Numbers
 from gramless.estimators.parameters import NETWORK_CONSTRAINTS, kernel_list, needs_nonnegative
 from gramless.estimators.unlabelled import labelled_rows
-from gramless.kernels import make_kernel
-from gramless.learning import CurvePoint, make_learning, spread
+from gramless.kernels import Kernel, column_distances, make_kernel
+from gramless.learning import CurvePoint, LeaveOneOut, make_learning, spread
 from gramless.network import Layer, ViewKernel, initial_weights, make_activation, spread_gains
 from gramless.network.activations import Exp
 from gramless.support.budget import require, row_blocks
@@ -39,6 +39,7 @@ from gramless.views import Views
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
 FITTING_KERNELS = ("distance", "cosine-distance", "hellinger-distance", "hellinger4-distance")
+MOST_COLUMNS = 64  # of a table, whose columns each have a kernel of their own: n^2 numbers each while they are learned
 SCALE_SAMPLES = 1_000
 OUTPUT_GAIN, DISTANCE_GAIN = 6.0, 1.0
 
@@ -51,9 +52,10 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     kernels : "auto", or a sequence of str, Kernel or callable, or a mapping of view names to such sequences
         The elementary kernels. A sequence is used on every view. With a distance among them the first layer must be
         exp: hidden=(), or activation="exp". "auto" is what a view allows: distances of standardised columns and of
-        unit rows, and on non-negative views of the square and fourth roots of histograms; under another first
-        activation the paper's kernels, on signed views without "intersection". Of a view that was not negative, new
-        numbers below 0 count as 0, with a warning.
+        unit rows, and on non-negative views of the square and fourth roots of histograms; where one view of at most 64
+        columns is all there is and learning is by leave-one-out, of each column alone as well. Under another first
+        activation it is the paper's kernels, on signed views without "intersection". Of a view that was not negative,
+        new numbers below 0 count as 0, with a warning.
     hidden : "auto" or tuple of int
         Units of each hidden layer; () for the two-layer network that only combines kernels. "auto" is () as well, and
         where learning is by leave-one-out and the output exp, a sum of such networks, over all views and over each:
@@ -248,13 +250,16 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         super().check_fitted()
         self._check_layout(self.kernel_.layout)
 
-    def _fitting_kernels(self, views: Views, view: str) -> tuple[str, ...]:
+    def _fitting_kernels(self, views: Views, view: str) -> tuple[str | Kernel, ...]:
         """What kernels="auto" means for one view."""
-        nonnegative = value_range(views, view, current_budget())[0] >= 0
+        nonnegative, width = value_range(views, view, current_budget())[0] >= 0, views.layout[view]
         if self.chooses_distances():
-            if views.layout[view] == 1:
+            if width == 1:
                 return FITTING_KERNELS[:1]  # a row of one number has no angle
-            return FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
+            chosen = FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
+            table = len(views.names) == 1 and width <= MOST_COLUMNS
+            table = table and isinstance(make_learning(self.learning), LeaveOneOut)  # which finds those that tell
+            return (*chosen, *column_distances(views.tensor(view, torch.float64))) if table else chosen
         return PAPERS_KERNELS if nonnegative else PAPERS_KERNELS[:-1]
 
     def chooses_distances(self) -> bool:

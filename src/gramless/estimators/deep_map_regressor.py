@@ -48,8 +48,7 @@ class DeepMapRegressor(ViewsRegressor):
         Strength of the ridge, added to the diagonal of phi'phi, for targets that are standardised. "auto" takes the one
         with the least leave-one-out error, for each target.
     views : mapping of names to columns, or None
-        As in DeepKernelNetwork. One array of at most 64 columns, without `views` and with kernels="auto", is cut into
-        its columns, so that every feature gets a width of its own; data in blocks is not.
+        As in DeepKernelNetwork.
     random_state
         As in DeepKernelNetwork; a network without one of its own is seeded from this one.
 

@@ -27,13 +27,14 @@ class FittedOnViews:
     def check_fitted(self) -> None:
         """Refuse attributes that do not fit together; for estimators that do not come from fit."""
         get_tags(self)  # which scikit-learn asks for: of parameters that cannot be there are none
-        n_features = sum(self.layout_.values())
-        if not self.layout_ or min(self.layout_.values()) < 1 or self.n_features_in_ != n_features:
+        columns = self.views  # type: ignore[attr-defined]
+        covered = self.n_features_in_ == sum(self.layout_.values()) or columns is not None
+        if not self.layout_ or min(self.layout_.values()) < 1 or self.n_features_in_ < 1 or not covered:
             raise DataError(f"{self.n_features_in_} features do not make up the views {self.layout_}.")
         names = getattr(self, "feature_names_in_", None)
         if names is not None and (names.ndim != 1 or names.dtype.kind != "O"):
             raise DataError(f"names of features must be texts, got {names}.")
-        _check_columns(self.views, self.layout_)  # type: ignore[attr-defined]
+        _check_columns(columns, self.layout_, self.n_features_in_)
 
     def _check_layout(self, layout: Layout) -> None:
         """Refuse a part of the estimator that knows other views."""
@@ -50,13 +51,13 @@ def fitted_attributes(cls: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
     return {name: hints[name] for name in sorted(declared & hints.keys())}, cls.sometimes
 
 
-def _check_columns(columns: Mapping[str, Any] | None, layout: Layout) -> None:
+def _check_columns(columns: Mapping[str, Any] | None, layout: Layout, n_features: int) -> None:
     """Whether `views=`, which cuts one array into views, gives the views that were fitted on."""
     if columns is None:
         return
     if columns.keys() != layout.keys():
         raise DataError(f"views= names {list(columns)}, but {list(layout)} were fitted on.")
     for name, chosen in columns.items():
-        n_columns = len(range(sum(layout.values()))[chosen] if isinstance(chosen, slice) else chosen)
+        n_columns = len(range(n_features)[chosen] if isinstance(chosen, slice) else chosen)
         if n_columns != layout[name]:
             raise DataError(f"views= gives {name!r} {n_columns} columns, but it has {layout[name]}.")

@@ -68,10 +68,12 @@ class Importances:
         return self.shares @ belongs
 
     def __repr__(self) -> str:
-        """Views by their share on average over labels, the largest first."""
-        shares = self.of_views.mean(0)
-        order = np.argsort(-shares, kind="stable")
-        return f"Importances({', '.join(f'{self.views[v]} {100 * shares[v]:.1f} %' for v in order)})"
+        """Views, or the kernels of one, by their share on average over labels, the largest first."""
+        several = len(self.views) > 1
+        names, shares = (self.views, self.of_views) if several else (self.kernels, self.of_kernels)
+        mean = shares.mean(0)
+        order = np.argsort(-mean, kind="stable")
+        return f"Importances({', '.join(f'{names[i]} {100 * mean[i]:.1f} %' for i in order)})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,13 @@ def views_to_fit(estimator: BaseEstimator, X: Any) -> Views:
 
 def views_as_given(estimator: BaseEstimator, X: Any) -> Views:
     """The same, where some samples do not count and others are still to be completed."""
-    return remember_layout(estimator, _as_views(estimator, X, estimator.views, reset=True))
+    views = _as_views(estimator, X, estimator.views, reset=True)
+    if is_multiview(X):
+        return remember_layout(estimator, views)
+    if isinstance(X, Tensor):
+        estimator.n_features_in_ = X.shape[1]  # of other arrays scikit-learn has counted them
+    estimator.layout_ = views.layout  # views= may leave columns out, or take them twice
+    return views
 
 
 def remember_layout(estimator: BaseEstimator, views: Views) -> Views:
@@ -117,7 +123,7 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
     if is_multiview(X):
         return Views(X)
     if isinstance(X, Tensor):
-        return _cut(estimator, X, columns)
+        return Views(X, columns)
     structured = getattr(getattr(X, "dtype", None), "names", None) is not None
     if structured or sparse.issparse(X) or isinstance(X, np.ma.MaskedArray):
         X = as_block("X", X)
@@ -134,14 +140,7 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         )
     except OverflowError as error:
         raise DataError(f"X holds a number that no floating type holds: {error}.") from error
-    return _cut(estimator, X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
-
-
-def _cut(estimator: BaseEstimator, X: Any, columns: Columns | None) -> Views:
-    """One array as views. Where every column is one that no caller has named, a NaN is a NaN and no missing view."""
-    views = Views(X, columns)
-    unnamed = estimator.views is None and max(views.layout.values()) == 1
-    return Views(X) if views.incomplete and unnamed else views
+    return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
 
 
 def _positions(columns: Columns | None, names: np.ndarray | None) -> Columns | None:

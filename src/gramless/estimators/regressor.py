@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -17,7 +16,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.distinct import DistinctSamples, distinct_samples
 from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
-from gramless.estimators.given_kernel import describe, network_to_fit
+from gramless.estimators.given_kernel import describe
 from gramless.estimators.importances import Explained
 from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import views_as_given, views_to_use
@@ -36,10 +35,9 @@ from gramless.support.budget import row_blocks
 from gramless.support.checks import Constraints, StrOptions, check_array
 from gramless.support.config import current_budget
 from gramless.support.threads import threads_for
-from gramless.views import Views, is_multiview
+from gramless.views import Views
 from gramless.views.completion import completed
 
-MOST_COLUMNS = 64  # of one array whose features each get a width of their own: n^2 numbers each while they are learned
 SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the mean diagonal: below, kernels are rounding
 
 RIDGE: Constraints = {"alpha": [PENALTY, StrOptions({"auto"})]}
@@ -111,7 +109,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
                 raise ValueError("with data in blocks there are no sample weights: leave sample_weight=None.")
             self._fit_blocks(blocks)
             return
-        views = self._by_columns(X, views_as_given(self, X))
+        views = views_as_given(self, X)
         y = as_numbers(y)
         check_consistent_length(views, y)
         weights = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
@@ -121,18 +119,6 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         self.targets_ = TargetScale.of(samples.targets, samples.weights)
         with threads_for(len(views)):
             self._fit(samples, views)
-
-    def _by_columns(self, X: Any, views: Views) -> Views:
-        """One array of few columns, every column a view of its own where the kernel network is free to choose."""
-        network, (name, *others) = network_to_fit(self.kernel), views.names
-        free = network is not None and network.chooses_distances()
-        one_array = self.views is None and not others and not is_multiview(X) and not sparse.issparse(X)
-        if not (free and one_array and 1 < views.layout[name] <= MOST_COLUMNS):
-            return views
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(views.layout[name])])
-        cut = Views(views[name], {str(column): [i] for i, column in enumerate(names)})
-        self.layout_ = cut.layout
-        return cut
 
     def _settle(
         self, path: RidgePath, weights: np.ndarray, diagonal: np.ndarray, hidden: np.ndarray, dtype: torch.dtype

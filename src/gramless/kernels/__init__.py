@@ -8,7 +8,7 @@ from typing import Any
 
 from gramless.kernels.base import KERNELS, NAMED, Domain, Kernel, kernel_name
 from gramless.kernels.decays import ChiSquare, Gaussian, Laplacian, RationalQuadratic
-from gramless.kernels.distance import Distance
+from gramless.kernels.distance import Distance, column_distances
 from gramless.kernels.formula import Formula
 from gramless.kernels.given import Custom, Precomputed
 from gramless.kernels.operations import Operation
@@ -37,6 +37,7 @@ __all__ = [
     "Precomputed",
     "RationalQuadratic",
     "Statistic",
+    "column_distances",
     "kernel_name",
     "make_kernel",
 ]

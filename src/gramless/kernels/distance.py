@@ -91,7 +91,9 @@ class Distance(Kernel):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return NAMES[self.scaling, self.root]
+        name = NAMES[self.scaling, self.root]
+        compared = [] if self.factors is None else self.factors.nonzero()[:, 0].tolist()
+        return f"{name} of column {compared[0]}" if len(compared) == 1 < len(self.factors) else name
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
@@ -124,6 +126,14 @@ class Distance(Kernel):
             raise RuntimeError("the distance kernel is scaled by the data: call kernel.fit(x, generator) first.")
         features = Features(self.root, self.scaling == "rows", self.centre, self.factors)
         return Formula(Statistic.SQUARED_DISTANCE, Operation.NONPOSITIVE, slope=-1.0, features=features)
+
+
+def column_distances(x: Tensor) -> tuple[Distance, ...]:
+    """Of every column of x (n, d) alone, but for constant ones; fitted. Under exp each has a width of its own."""
+    whole = Distance().fit(x, torch.Generator())
+    columns = whole.factors.nonzero()[:, 0]
+    alone = torch.diag(whole.factors * sqrt(len(columns)))[columns]
+    return tuple(replace(whole, factors=factors) for factors in alone)
 
 
 def _column_numbers(given: Any) -> Tensor:
