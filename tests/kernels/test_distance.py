@@ -105,14 +105,12 @@ def test_columns_of_zero_spread_are_left_out(root, rng):
 
 
 def test_columns_alone_are_compared_as_if_there_were_no_others(rng):
-    x = rng.normal(size=(30, 4)) * [1.0, 1e-3, 0.0, 50.0] + 7.0
-    whole = torch.from_numpy(x)
-    alone = column_distances(whole)
+    X = rng.normal(size=(30, 4)) * [1.0, 1e-3, 0.0, 50.0] + 7.0
+    alone = column_distances(torch.from_numpy(X))
     assert [kernel.name for kernel in alone] == [f"distance of column {i}" for i in (0, 1, 3)]
     for i, kernel in zip((0, 1, 3), alone, strict=True):
-        column = whole[:, [i]]
-        expected = Distance().fit(column, generator())(column, column)
-        torch.testing.assert_close(kernel(whole, whole), expected, rtol=1e-9, atol=1e-12)
+        expected = values(fitted(X[:, [i]], ("columns", 1)), X[:, [i]], X[:, [i]])
+        np.testing.assert_allclose(values(kernel, X, X), expected, rtol=1e-9, atol=1e-12)
     assert column_distances(torch.ones(5, 2)) == ()
 
 
