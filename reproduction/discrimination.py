@@ -17,7 +17,7 @@ from reproduction.laboratory import Laboratory, Learning, MapSpec, NetworkSpec, 
 from reproduction.report import Answer, Entry, Example, Row, Section, Table, over_seeds
 
 TABLE = "discrimination"
-VERSION = 1
+VERSION = 2
 HEADS = {"paper": "the paper's heads", "ours": "our heads"}
 DIGITS = {"R": 2, "P": 2, "N+": 0, "F1": 2}
 GROUPS = tuple((title, len(paper.MEASURES["corel5k"])) for title in HEADS.values())

@@ -40,7 +40,8 @@ def most_gained(scores: Scores, pictures: Collection, seed: int, unshaped: Score
     `unshaped` scores on vectors that no keyword has shaped, if others do on those that keywords have.
     """
     unseen, signs = scores_of_unseen(unshaped or scores, pictures, seed)
-    labelling = learn_labelling(unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto")
+    shaped = scores_of_unseen(scores, pictures, seed)[0] if unshaped else None
+    labelling = learn_labelling(unseen, signs, multilabel=True, top_k=N_KEYWORDS, recall_weight="auto", shaped=shaped)
     return labelling.decide(scores(pictures.train, pictures.test))
 
 

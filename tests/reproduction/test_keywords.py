@@ -53,6 +53,17 @@ def test_gains_do_not_depend_on_the_truth_of_test_pictures():
     np.testing.assert_array_equal(most_gained(scores, pictures, 0), most_gained(scores, blind, 0))
 
 
+def test_gains_are_in_the_units_of_the_scores_that_are_to_be_judged():
+    """Scores on vectors that keywords have shaped are larger than those that gains are learned from."""
+    pictures = small_collection(n_keywords=9)
+    unshaped = knowing(pictures.labels)
+    expected = most_gained(unshaped, pictures, 0)
+    rng = np.random.default_rng(2)
+    size, shift = 2.0 ** rng.integers(-3, 4, size=9), rng.normal(size=9)
+    chosen = most_gained(lambda *rows: size * unshaped(*rows) + shift, pictures, 0, unshaped)
+    np.testing.assert_array_equal(chosen, expected)
+
+
 def test_gains_are_learned_from_pictures_that_their_classifiers_have_not_seen():
     pictures = small_collection(n_keywords=9)
     scores, calls = knowing(pictures.labels), []

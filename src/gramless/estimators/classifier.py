@@ -33,7 +33,6 @@ from gramless.heads import (
     TopK,
     Weights,
 )
-from gramless.heads.calibration import in_units_of
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
@@ -183,15 +182,16 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         heads = heads_to_try(self.head, self.C, self.class_weight, contest.signs.shape[1])
         choice = settle(contest, heads, None if self.C == "auto" else float(self.C))
         self.head_kind_, self.C_, self.settings_curve_ = choice.head, choice.C, choice.curve
-        scores = choice.scores
+        of_shaped = None
         if shaped is not None and self.labels_.multilabel:
-            scores = in_units_of(scores, settle(shaped, (choice.head,), choice.C).scores, contest.signs)
+            of_shaped = settle(shaped, (choice.head,), choice.C).scores
         labelling = learn_labelling(
-            scores,
+            choice.scores,
             contest.signs,
             multilabel=self.labels_.multilabel,
             threshold=self.threshold,
             weights=contest.of_samples,
+            shaped=of_shaped,
             **self._wishes(),
         )
         self.calibration_, self.decision_ = labelling.calibration, labelling.decision

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramless.heads.calibration import Calibration
+from gramless.heads.calibration import Calibration, in_units_of
 from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.f1_thresholds import f1_thresholds
 from gramless.heads.operating_points import OperatingPoint, best_recall_weight, operating_points
@@ -38,12 +38,18 @@ def learn_labelling(
     recall_weight: float | str | None = None,
     threshold: str = "f1",
     weights: np.ndarray | None = None,
+    shaped: np.ndarray | None = None,
 ) -> Labelling:
-    """scores : out-of-fold scores, (n, n_labels) as the signs; weights : (n,), how much every sample counts"""
+    """scores : out-of-fold scores, (n, n_labels) as the signs; weights : (n,), how much every sample counts
+
+    shaped : of several labels, scores of the same samples on vectors that the labels have shaped, where scores of new
+        samples will be of such; on these no fold is unseen, and only their units are taken
+    """
     if not multilabel:
         if top_k is not None:
             raise ValueError("top_k is for several labels per sample, an indicator matrix y; classes have one each.")
         return Labelling(Temperature.learn(scores, signs, weights), Threshold())
+    scores = scores if shaped is None else in_units_of(scores, shaped, signs)
     calibration = Calibration.learn(scores, signs, weights)
     if top_k is None:
         if threshold != "f1":
