@@ -173,3 +173,16 @@ def test_what_the_caller_passed_is_not_changed(small):
     np.testing.assert_array_equal(a, views["v0"])
     np.testing.assert_array_equal(b, views["v1"])
     np.testing.assert_array_equal(weights, np.ones((1, 3)))
+
+
+def test_it_is_told_in_a_line():
+    """Of thousands of fitted numbers, by a notebook or a debugger."""
+    X = gl.Views({"words": np.eye(30, 700), "shape": np.arange(60.0).reshape(30, 2)})
+    kernel = gl.DeepKernelNetwork(learning=None, random_state=0).fit(X).kernel_
+    words = "words 700: distance, cosine-distance, hellinger-distance, hellinger4-distance"
+    assert repr(kernel).startswith(f"DeepKernel({words}; shape 2: distance, ")
+    assert repr(kernel).endswith(" exp)")
+    assert len(repr(kernel)) < 200
+    each = gl.DeepKernelNetwork(["linear"] * 7, (), output_activation="identity", learning=None)
+    told = "DeepKernel(view0 3: linear, linear, linear, linear, 3 more; 1 identity)"
+    assert repr(each.fit(np.eye(3)).kernel_) == told

@@ -30,6 +30,7 @@ from gramless.support.config import current_budget
 from gramless.views import Layout, Views, check_layout, is_multiview, side_by_side
 
 DIAGONAL_BLOCK_BYTES = 64 << 20
+SHOWN = 4  # kernels of a view
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,16 @@ class DeepKernel:
     def network(self) -> Network:
         """What of the kernel the engine evaluates."""
         return Network(self.inputs, self.layers, self.scale)
+
+    def __repr__(self) -> str:
+        """Views with their widths and kernels, then the units of every layer, in one line."""
+        parts = []
+        for view, width in self.layout.items():
+            names = [entry.kernel.name for entry in self.inputs if entry.view == view]
+            more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+            parts.append(f"{view} {width}: {', '.join(names[:SHOWN] + more) or 'not used'}")
+        units = ", ".join(f"{layer.n_units} {layer.activation.name}" for layer in self.layers)
+        return f"DeepKernel({'; '.join(parts)}; {units})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DeepKernel:
         return self  # immutable; what was learned survives scikit-learn's clone

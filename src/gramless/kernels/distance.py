@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import hypot, sqrt
 from numbers import Integral
 from typing import Any, Literal, Self, get_args
@@ -61,8 +61,8 @@ class Distance(Kernel):
 
     scaling: Scaling = "columns"
     root: int = 1
-    centre: Any = None  # (d,) float64, from fit
-    factors: Any = None  # (d,) float64, from fit
+    centre: Any = field(default=None, repr=False)  # (d,) float64, from fit
+    factors: Any = field(default=None, repr=False)  # (d,) float64, from fit
 
     conditional = True
     _parameter_constraints = Kernel._parameter_constraints | {

@@ -59,6 +59,9 @@ class CollapsedMap:
         check_array("the projection of a map", self.projection.matrix, (len(self.landmarks), None))
         self.kernel.check_samples(self.landmarks)
 
+    def __repr__(self) -> str:
+        return f"CollapsedMap({len(self.landmarks)} landmarks, {self.n_components} components, {self.kernel})"
+
     @property
     def n_components(self) -> int:
         return self.projection.matrix.shape[1]
