@@ -1,20 +1,26 @@
-"""Connectors over real HTTP on this machine, against counterparts that ask and answer in the programs' own formats.
+"""Connectors over real HTTP on this machine, against counterparts that ask and answer as the programs do.
 
-The formats are those of the programs' sources: PhotoPrism's internal/ai/vision (api_request.go, api_response.go),
-Immich's server/src (dtos, tag.service.spec.ts), Label Studio's label_studio/ml/api_connector.py and webhooks/models.py.
+What Label Studio asks was recorded: label_studio.jsonl is what version 1.23.2 sent to this backend while it was
+connected, predictions were fetched, and pictures annotated, changed, skipped and deleted (tokens left out). The formats
+of PhotoPrism and Immich are those of their sources: internal/ai/vision (api_request.go, api_response.go) and server/src
+(dtos, tag.service.spec.ts).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event, Thread
 from uuid import uuid4
+from zlib import crc32
 
 import httpx
 import pytest
@@ -23,6 +29,7 @@ from gramless.errors import DataError
 from gramless.pictures.annotation.annotator import Look, Suggestion
 from gramless.pictures.connectors import immich, label_studio, photoprism
 from gramless.pictures.connectors.json_server import json_server
+from gramless.pictures.correcting.labels import REST
 from gramless.storage import load
 from tests.pictures.correcting.conftest import studio
 
@@ -266,11 +273,28 @@ def test_immich_s_refusals_are_explained(studio, up):
 
 # ---- Label Studio
 
-CONFIG = """<View><Image name="image" value="$picture"/>
-<Choices name="words" toName="image" choice="multiple"><Choice value="sea"/></Choices></View>"""
-
-
+EXCHANGE = [json.loads(line) for line in (Path(__file__).parent / "label_studio.jsonl").read_text().splitlines()]
 PERSONAL = "head.body.signature"  # a personal access token
+
+
+def recorded(path: str, action: str | None = None, skipped: bool = False) -> dict:
+    """The body of a recorded request: what was asked there, or what was done in the event."""
+
+    def is_meant(body: dict) -> bool:
+        one = body.get("annotation")
+        return body.get("action") == action and skipped == (isinstance(one, dict) and one["was_cancelled"])
+
+    return next(
+        deepcopy(asked["body"]) for asked in EXCHANGE if asked["path"] == path and is_meant(asked.get("body", {}))
+    )
+
+
+CONFIG = recorded("/predict")["label_config"]
+LISTED = set(re.findall('Choice value="(.+?)"', CONFIG))
+
+
+def task(number: int) -> dict:
+    return {"id": 100 + number, "data": {"image": f"/data/upload/5/{number}-scene.jpg"}}
 
 
 @pytest.fixture
@@ -282,81 +306,103 @@ def labelling(studio, up, tmp_path):
             return 200, b'{"access": "of.some.minutes"}'
         if headers.get("authorization") not in ("Token abc", "Bearer of.some.minutes"):
             return 401, b"{}"
-        number = int(path.removeprefix("/data/upload/1/").removesuffix(".jpg"))
-        return 200, studio.test.paths[number].read_bytes() if number < 60 else b"no picture"
+        if path == task(99)["data"]["image"]:
+            return 200, b"no picture"
+        return 200, picture_at(studio, path)
 
     backend = label_studio.Backend(studio.annotator, up(counterpart(give)), "abc", tmp_path / "learned.gramless")
     return backend, up(json_server(backend.routes(), "127.0.0.1", 0))
 
 
-def task(number: int) -> dict:
-    return {
-        "id": 100 + number,
-        "data": {"picture": f"/data/upload/1/{number}.jpg"},
-        "annotations": [],
-        "predictions": [],
-    }
+def picture_at(studio, address: str) -> bytes:
+    """Any picture will do for an uploaded one, but always the same."""
+    assert address.startswith("/data/upload/5/")
+    return studio.test.paths[crc32(address.encode()) % len(studio.test.paths)].read_bytes()
 
 
-def test_label_studio_s_tasks_get_choices(studio, labelling, ask):
+def test_all_that_label_studio_asked_is_answered(labelling, ask):
     _, address = labelling
-    assert ask.get(f"{address}/health").json()["status"] == "UP"
-    setup = {"project": "1.1700000000", "schema": CONFIG, "hostname": "", "access_token": "", "extra_params": None}
-    version = ask.post(f"{address}/setup", json=setup).json()["model_version"]
-    assert ask.get(f"{address}/versions").json() == {"versions": [version]}
-    request = {
-        "tasks": [task(0), task(99), task(3)],
-        "project": "1.1700000000",
-        "label_config": CONFIG,
-        "params": {"login": "", "password": "", "hostname": "http://localhost:8080", "context": None},
-    }
+    said = {}
+    for asked in EXCHANGE:
+        reply = ask.request(asked["method"], address + asked["path"], json=asked.get("body"))
+        assert reply.status_code == 200, asked["path"]
+        said[asked["path"]] = reply.json()
+    assert said["/health"]["status"] == "UP"
+    assert said["/versions"] == {"versions": [said["/setup"]["model_version"]]}
+
+
+def test_label_studio_s_tasks_get_choices_that_it_lists(studio, labelling, ask):
+    backend, address = labelling
+    request = recorded("/predict")
+    request["tasks"] += [task(99), task(3)]
     answer = ask.post(f"{address}/predict", json=request).json()
-    assert answer["model_version"] == version
-    assert len(answer["results"]) == 3
-    assert answer["results"][1]["result"] == []
-    for number, found in ((0, answer["results"][0]), (3, answer["results"][2])):
-        (region,) = found["result"]
-        assert (region["from_name"], region["to_name"], region["type"]) == ("words", "image", "choices")
-        assert region["value"]["choices"] == words(studio, studio.test.paths[number].read_bytes())
+    assert answer["model_version"] == backend.version
+    assert [len(found["result"]) for found in answer["results"]] == [1] * (len(request["tasks"]) - 2) + [0, 1]
+    left_out = 0
+    for asked, found in zip(request["tasks"], answer["results"], strict=True):
         assert 0.0 <= found["score"] <= 1.0
+        for region in found["result"]:
+            assert (region["from_name"], region["to_name"], region["type"]) == ("words", "image", "choices")
+            suggested = words(studio, picture_at(studio, asked["data"]["image"]))
+            assert region["value"]["choices"] == [word for word in suggested if word in LISTED]
+            left_out += len(set(suggested) - LISTED)
+    assert left_out
+
+
+def test_choices_that_tasks_bring_are_not_left_out(studio, labelling, ask):
+    _, address = labelling
+    config = """<View><Image name="image" value="$image"/>
+        <Choices name="words" toName="image" choice="multiple" value="$options"/></View>"""
+    answer = ask.post(f"{address}/predict", json={"tasks": [task(3)], "label_config": config}).json()
+    suggested = words(studio, picture_at(studio, task(3)["data"]["image"]))
+    assert answer["results"][0]["result"][0]["value"]["choices"] == suggested
 
 
 def test_label_studio_s_annotations_teach(studio, labelling, ask, tmp_path):
     backend, address = labelling
-    result = [
-        {
-            "id": "x",
-            "from_name": "words",
-            "to_name": "image",
-            "type": "choices",
-            "value": {"choices": ["sea", "harbour"]},
-        }
-    ]
-    event = {"task": task(2), "annotation": {"id": 7, "result": result}, "project": {"id": 1, "label_config": CONFIG}}
     before = backend.version
-    ignored = ask.post(f"{address}/webhook", json=event | {"action": "TASKS_CREATED"}).json()
-    assert (ignored["status"], backend.version) == ("ignored", before)
-    for action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
-        assert ask.post(f"{address}/webhook", json=event | {"action": action}).json()["status"] == "ok"
+    for action in ("START_TRAINING", "ANNOTATIONS_DELETED"):
+        ignored = ask.post(f"{address}/webhook", json=recorded("/webhook", action)).json()
+        assert (ignored["status"], backend.version) == ("ignored", before)
+    for action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):  # sea and harbour; then harbour alone
+        assert ask.post(f"{address}/webhook", json=recorded("/webhook", action)).json()["status"] == "ok"
     assert backend.version != before
     learned = load(tmp_path / "learned.gramless")
-    assert learned.album.names == (*studio.annotator.album.names, "task 102")  # once, however often it is updated
-    assert "harbour" in learned.keywords
+    name = f"task {recorded('/webhook', 'ANNOTATION_UPDATED')['task']['id']}"
+    assert learned.album.names == (*studio.annotator.album.names, name)  # once, however often it is updated
+    assert dict(zip(learned.keywords, learned.album.labels[-1], strict=True))["harbour"]
 
 
-def test_several_annotations_teach_at_once(studio, labelling, ask):
+def test_an_annotation_says_what_is_listed(studio):
+    event = recorded("/webhook", "ANNOTATION_UPDATED")
+    config = event["project"]["label_config"]
+    number, address = event["task"]["id"], event["task"]["data"]["image"]
+    harbour = {word: word == "harbour" for word in LISTED}
+    assert set(studio.annotator.keywords) - LISTED
+    for keywords, said in ((studio.annotator.keywords, harbour), (LISTED, harbour | {REST: False})):
+        assert label_studio.lessons_in(event, keywords) == {f"task {number}": (address, said)}
+    event["project"]["label_config"] = re.sub("<Choice value=.+?/>", "", config)
+    said = {"harbour": True, REST: False}
+    assert label_studio.lessons_in(event, studio.annotator.keywords) == {f"task {number}": (address, said)}
+
+
+def test_what_was_skipped_teaches_nothing(labelling, ask):
     backend, address = labelling
-    results = [[{"type": "choices", "value": {"choices": [word]}}] for word in ("sea", "harbour")]
-    event = {
-        "action": "ANNOTATIONS_CREATED",
-        "task": [task(2), task(3)],
-        "annotation": [{"id": 7 + i, "result": result} for i, result in enumerate(results)],
-        "project": {"id": 1, "label_config": CONFIG},
-    }
+    before = backend.annotator
+    skipped = recorded("/webhook", "ANNOTATION_CREATED", skipped=True)
+    assert ask.post(f"{address}/webhook", json=skipped).json()["status"] == "ignored"
+    assert backend.annotator is before
+
+
+def test_several_annotations_teach_at_once(labelling, ask):
+    backend, address = labelling
+    event = recorded("/webhook", "ANNOTATIONS_CREATED")
+    event["annotation"][1]["result"][0]["value"]["choices"] = ["harbour"]
+    event["task"].reverse()  # annotations say to which task they belong
     assert ask.post(f"{address}/webhook", json=event).json()["status"] == "ok"
-    assert backend.annotator.album.names[-2:] == ("task 102", "task 103")
-    assert backend.annotator.album.labels[-1, backend.annotator.keywords.index("harbour")] == 1
-    unequal = event | {"annotation": event["annotation"][:1]}
+    assert backend.annotator.album.names[-2:] == tuple(f"task {one['task']}" for one in event["annotation"])
+    assert backend.annotator.album.labels[-2:, backend.annotator.keywords.index("harbour")].tolist() == [0, 1]
+    unequal = event | {"task": event["task"][:1]}
     assert ask.post(f"{address}/webhook", json=unequal).status_code == 400
 
 
@@ -374,7 +420,7 @@ def test_a_personal_access_token_is_exchanged(labelling):
 )
 def test_pictures_of_other_servers_are_not_fetched(labelling, ask, place):
     _, address = labelling
-    asked = {"tasks": [{"id": 1, "data": {"picture": place}}], "label_config": CONFIG}
+    asked = {"tasks": [{"id": 1, "data": {"image": place}}], "label_config": CONFIG}
     reply = ask.post(f"{address}/predict", json=asked)
     assert reply.status_code == 400
     assert "nothing is fetched" in reply.json()["error"]
@@ -382,7 +428,7 @@ def test_pictures_of_other_servers_are_not_fetched(labelling, ask, place):
 
 @pytest.mark.parametrize(
     "config",
-    ["", "<View>", "<View/>", CONFIG.replace("$picture", "picture"), '<!DOCTYPE x [<!ENTITY a "b">]>' + CONFIG],
+    ["", "<View>", "<View/>", CONFIG.replace("$image", "image"), '<!DOCTYPE x [<!ENTITY a "b">]>' + CONFIG],
 )
 def test_configurations_that_are_none_are_refused(labelling, ask, config):
     _, address = labelling

@@ -2,19 +2,23 @@
 
     python -m gramless.pictures.connectors.label_studio MODEL -o LEARNED --studio http://localhost:8080 --token TOKEN
 
-In the project's settings, Model, connect http://this-computer:9090. The labelling configuration has an Image and
-Choices with choice="multiple", whose names are found out. Asked by Label Studio are POST /predict, /setup and /webhook
-and GET /health and /versions. /predict answers {"results": [{"result": [...], "score", "model_version"}], ...}; a
-webhook of annotations that were created or updated teaches the model at once, and what it learned is saved. TOKEN, of a
-person's account, lets pictures that were uploaded to Label Studio be fetched; pictures of other servers are not. It may
-be a legacy token, or a personal access token, which POST /api/token/refresh exchanges for one that lasts some minutes.
+In the project's settings, Model, connect http://this-computer:9090. Label Studio refuses addresses of one's own network
+unless it was started with ML_BLOCK_LOCAL_IP=false and SSRF_PROTECTION_ENABLED=false. The labelling configuration has an
+Image and Choices with choice="multiple", whose names are found out; only listed choices are suggested, and annotations
+say of these alone whether a picture has them. Asked by Label Studio are POST /predict, /setup and /webhook and GET
+/health and /versions. /predict answers {"results": [{"result": [...], "score", "model_version"}], ...}; a webhook of
+annotations that were created or updated, and not skipped, teaches the model at once, and what it learned is saved.
+TOKEN, of a person's account, lets pictures that were uploaded to Label Studio be fetched; pictures of other servers are
+not. It may be a legacy token, or a personal access token, which POST /api/token/refresh exchanges for one that lasts
+some minutes.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.error import URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request
@@ -27,7 +31,7 @@ from gramless.errors import DataError
 from gramless.pictures.annotation import Annotator, load_annotator
 from gramless.pictures.annotation.fitting import THUMBNAIL_SIDE
 from gramless.pictures.connectors.json_server import Route, direct_opener, json_server, run
-from gramless.pictures.correcting.labels import REST
+from gramless.pictures.correcting.labels import REST, Answers
 from gramless.pictures.correcting.learning import Taught, learn_again
 from gramless.pictures.features import PictureError, make_thumbnail
 from gramless.storage import save
@@ -64,39 +68,34 @@ class Backend:
 
     def predict(self, request: dict[str, Any]) -> dict[str, Any]:
         """Choices for tasks, in their order; of a picture that cannot be read, none."""
-        choices, image, field = names_in(str(request.get("label_config", "")))
+        asked = labelling_in(str(request.get("label_config", "")))
         results = []
         for task in request.get("tasks") or []:
             try:
-                look = self.annotator.look(self._fetch(task["data"][field]), n_neighbours=0)
+                look = self.annotator.look(self._fetch(task["data"][asked.field]), n_neighbours=0)
             except PictureError:
                 results.append({"result": [], "score": 0.0, "model_version": self.version})
                 continue
-            value = {"choices": [keyword for keyword, _ in look.suggestions]}
-            region = {"from_name": choices, "to_name": image, "type": "choices", "value": value}
-            surest = min((score for _, score in look.suggestions), default=0.0)
-            results.append({"result": [region], "score": float(surest), "model_version": self.version})
+            found = {word: score for word, score in look.suggestions if word in asked.listed or not asked.listed}
+            value = {"choices": list(found)}
+            region = {"from_name": asked.choices, "to_name": asked.image, "type": "choices", "value": value}
+            least = min(found.values(), default=0.0)
+            results.append({"result": [region] if found else [], "score": float(least), "model_version": self.version})
         return {"results": results, "model_version": self.version}
 
     def fit(self, event: dict[str, Any]) -> dict[str, Any]:
         """Learn from pictures that somebody has annotated; other events teach nothing."""
         if event.get("action") not in TAUGHT_BY:
             return {"status": "ignored", "model_version": self.version}
-        try:
-            _, _, field = names_in(event["project"]["label_config"])
-            tasks, annotations = (_as_list(event[name]) for name in ("task", "annotation"))
-            lessons = {
-                f"task {task['id']}": (task["data"][field], _choices(annotation["result"]))
-                for task, annotation in zip(tasks, annotations, strict=True)
-            }
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"this is no event of an annotation of Label Studio: {error}.") from error
+        lessons = lessons_in(event, self.annotator.keywords)
+        if not lessons:
+            return {"status": "ignored", "model_version": self.version}
         pictures = [self._fetch(address) for address, _ in lessons.values()]
         described = self.annotator.features.describe(pictures)
         for number, reason in described.unreadable.items():
             raise PictureError(reason, list(lessons)[number])
         vectors = np.asarray(self.annotator.classifier.map_network_.transform(described.views))
-        said = tuple(dict.fromkeys(sorted(chosen), True) | {REST: False} for _, chosen in lessons.values())
+        said = tuple(answers for _, answers in lessons.values())
         thumbnails = tuple(make_thumbnail(picture, THUMBNAIL_SIDE) for picture in pictures)
         self.annotator = learn_again(self.annotator, Taught(tuple(lessons), vectors, said, thumbnails))
         self._learned += len(lessons)
@@ -140,12 +139,17 @@ def _as_list(one_or_several: Any) -> list[Any]:
     return one_or_several if isinstance(one_or_several, list) else [one_or_several]
 
 
-def _choices(regions: list[dict[str, Any]]) -> set[str]:
-    return {word for region in regions if region["type"] == "choices" for word in region["value"]["choices"]}
+class Labelling(NamedTuple):
+    """What a labelling configuration asks."""
+
+    choices: str  # its name
+    image: str  # its name
+    field: str  # of a task: the image's address
+    listed: tuple[str, ...]  # choices; none where every task brings its own
 
 
-def names_in(label_config: str) -> tuple[str, str, str]:
-    """The names of the choices and of the image in a labelling configuration, and the image's field of a task."""
+def labelling_in(label_config: str) -> Labelling:
+    """Found out of the XML of a project."""
     if "<!DOCTYPE" in label_config or "<!ENTITY" in label_config:
         raise DataError("the labelling configuration has a document type, which none of Label Studio's has.")
     try:
@@ -155,7 +159,33 @@ def names_in(label_config: str) -> tuple[str, str, str]:
     choices, image = view.find(".//Choices"), view.find(".//Image")
     if choices is None or image is None or not image.get("value", "").startswith("$"):
         raise DataError('the labelling configuration needs <Image value="$..."> and <Choices choice="multiple">.')
-    return choices.get("name", ""), choices.get("toName", ""), image.get("value", "")[1:]
+    listed = tuple(str(choice.get("alias") or choice.get("value")) for choice in choices.iter("Choice"))
+    return Labelling(choices.get("name", ""), choices.get("toName", ""), image.get("value", "")[1:], listed)
+
+
+def lessons_in(event: dict[str, Any], keywords: Iterable[str]) -> dict[str, tuple[str, Answers]]:
+    """By name, the address of every picture that somebody annotated and what this says of it: a listed choice that was
+    not chosen is not there. Of the other keywords it says something only where none, or all, of them are listed."""
+    try:
+        asked = labelling_in(event["project"]["label_config"])
+        addresses = {task["id"]: task["data"][asked.field] for task in _as_list(event["task"])}
+        chosen = {
+            annotation["task"]: _choices(annotation["result"])
+            for annotation in _as_list(event["annotation"])
+            if not annotation["was_cancelled"]
+        }
+        absent = dict.fromkeys(asked.listed, False)
+        if not asked.listed or set(asked.listed).issuperset(keywords):
+            absent[REST] = False
+        return {
+            f"task {task}": (addresses[task], absent | dict.fromkeys(words, True)) for task, words in chosen.items()
+        }
+    except (KeyError, TypeError) as error:
+        raise DataError(f"this is no event of an annotation of Label Studio: {error}.") from error
+
+
+def _choices(regions: list[dict[str, Any]]) -> list[str]:
+    return [word for region in regions if region["type"] == "choices" for word in region["value"]["choices"]]
 
 
 def main(
