@@ -1,9 +1,10 @@
 """Connectors over real HTTP on this machine, against counterparts that ask and answer as the programs do.
 
 What Label Studio asks was recorded: label_studio.jsonl is what version 1.23.2 sent to this backend while it was
-connected, predictions were fetched, and pictures annotated, changed, skipped and deleted (tokens left out). The formats
-of PhotoPrism and Immich are those of their sources: internal/ai/vision (api_request.go, api_response.go) and server/src
-(dtos, tag.service.spec.ts).
+connected, predictions were fetched, and pictures annotated, changed, skipped and deleted (tokens left out). What Immich
+is asked was recorded from its own client: immich.jsonl is what @immich/sdk 3.2.2 sent for the four things that are
+needed; the answers are those of its types, and of server/src (tag.service.spec.ts). PhotoPrism's request is what the
+client in its internal/ai/vision (api_request.go, api_client.go), compiled, sent to this service and got an answer to.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def test_photoprism_gets_labels_in_the_form_that_it_reads(studio, up, ask):
     address = up(json_server(photoprism.routes(studio.annotator), "127.0.0.1", 0, "secret"))
     picture = studio.test.paths[0].read_bytes()
     image = f"data:image/jpeg;base64,{b64encode(picture).decode()}"
-    request = {"id": str(uuid4()), "suffix": "", "stream": False, "images": [image]}  # what NewApiRequestImages makes
+    request = {"id": str(uuid4()), "model": "gramless:latest", "version": "latest", "suffix": "", "stream": False}
+    request["images"] = [image]
     headers = {"authorization": "Bearer secret"}
     reply = ask.post(f"{address}/api/v1/vision/labels", json=request, headers=headers)
     assert reply.status_code == 200
@@ -195,6 +197,9 @@ def counterpart(answer: Callable[[str, str, dict, bytes], tuple[int, bytes]]) ->
     return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
 
+ASKED = [json.loads(line) for line in (Path(__file__).parent / "immich.jsonl").read_text().splitlines()]
+
+
 class FakeImmich:
     """As its controllers and data transfer objects say: pages of assets, previews, tags by path, bulk answers."""
 
@@ -214,7 +219,8 @@ class FakeImmich:
             start, size = 2 * (given["page"] - 1), 2  # a server may give fewer than were asked for
             items = [{"id": asset, "type": "IMAGE", "originalFileName": "a.jpg"} for asset in ids[start : start + size]]
             more = str(given["page"] + 1) if start + size < len(ids) else None
-            found = {"total": len(ids), "count": len(items), "items": items, "facets": [], "nextPage": more}
+            found = {"total": len(ids), "count": len(items), "items": items, "facets": []}
+            found |= {"nextPage": more, "nextCursor": more and f"after-{start + size}"}
             return 200, json.dumps({"albums": {}, "assets": found}).encode()
         if method == "GET" and parts[:2] == ["api", "assets"] and parts[3:] == ["thumbnail"]:
             assert path.endswith("?size=preview")
@@ -251,6 +257,23 @@ def test_immich_s_pictures_are_tagged_under_one_parent(studio, up):
     assert immich.tag_all(studio.annotator, client, "Gramless") == would
     assert fake.tagged == expected
     assert not any(immich.tag_all(studio.annotator, client, "Gramless").values())  # nothing twice
+
+
+def test_immich_is_asked_as_its_own_client_asks(up):
+    asked = []
+
+    def answer(method, path, headers, body):
+        sent = {name: headers[name] for name in ("x-api-key", "content-type") if name in headers}
+        asked.append({"method": method, "path": path, "headers": sent} | ({"body": json.loads(body)} if body else {}))
+        return 200, b"[]" if method == "PUT" else b'{"assets": {"items": [], "nextPage": null}}'
+
+    client = immich.Immich(up(counterpart(answer)), "key")
+    (picture,) = ASKED[3]["body"]["ids"]
+    assert not list(client.pictures())
+    client.preview(picture)
+    client.tag(ASKED[2]["body"]["tags"])
+    client.put_tag(ASKED[3]["path"].split("/")[3], [picture])
+    assert asked == ASKED
 
 
 def test_immich_s_tags_have_no_empty_parts():

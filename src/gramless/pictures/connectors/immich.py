@@ -72,7 +72,7 @@ class Immich:
             raise ImmichError(f"{self._address} answers /api/{route} with something else than Immich does.") from error
 
     def _ask(self, method: str, route: str, body: bytes | None = None) -> bytes:
-        headers = {"x-api-key": self._key, "Accept": "*/*", "Content-Type": "application/json"}
+        headers = {"x-api-key": self._key} | ({"Content-Type": "application/json"} if body else {})
         request = Request(f"{self._address}/api/{route}", body, headers, method=method)
         try:
             with self._opener.open(request, timeout=SECONDS) as reply:
