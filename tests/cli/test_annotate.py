@@ -11,7 +11,7 @@ import pytest
 
 import gramless
 from gramless.cli.annotate_fit import names_of_views
-from gramless.cli.problems import INTERRUPTED
+from gramless.cli.problems import INTERRUPTED, MOST_LISTED
 from gramless.pictures.datasets import read_annotated
 from gramless.pictures.features import FeatureCache
 from gramless.pictures.scenes.scenes import KEYWORDS
@@ -204,6 +204,16 @@ def test_evaluate_prints_the_measures_and_writes_them(studio, model, tmp_path):
     assert gallery.read_text().count("data:image/jpeg") == N_SCENES
     assert gallery.read_text().count("data:image/png") == 1
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_keywords_never_taught_are_not_lost_among_names_without_a_picture(studio, model, tmp_path):
+    table = tmp_path / "keywords.csv"
+    names = [f"gone-{i}.jpg,tree" for i in range(2 * MOST_LISTED)]
+    table.write_text("\n".join(["scene-0000.jpg,tree;zeppelin", "scene-0001.jpg,snow", *names]))
+    done = call("annotate", "evaluate", model, studio / "scenes", "--keywords", table, "--cache", f"{model}.cache")
+    assert done.exit_code == 0, done.output
+    assert "  zeppelin: is a keyword that the model was not taught\n" in done.stderr
+    assert f"and {MOST_LISTED + N_SCENES - 1} more" in done.stderr
 
 
 def test_evaluate_takes_as_many_keywords_as_wanted(studio, model, tmp_path):
