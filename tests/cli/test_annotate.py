@@ -148,6 +148,12 @@ def test_xmp_lies_beside_the_pictures_and_joins_what_is_there(model, photos):
     assert done.stdout == "4 files changed: 0 keywords written, 11 taken back\n"
     assert entries_of(sidecar.read_bytes()) == ["Grandmother"]
     assert {path.name: path.read_bytes() for path in photos.glob("*.jpg")} == before
+    one = ("annotate", "predict", model, photos / "scene-0002.jpg", "--to", "xmp", "--top", 1)
+    assert call(*one).stdout == "1 file changed: 1 keyword written, 0 taken back\n"
+    left = "0 files {0}changed: 0 keywords {0}written, 0 {0}taken back; 1 {1}\n"
+    assert call(*one).stdout == left.format("", "was left as it was")
+    assert call(*one, "--dry-run").stdout == left.format("would be ", "would be left as it is")
+    assert call("annotate", "undo", photos / "scene-0002.jpg").exit_code == 0
     assert sorted(path.name for path in photos.glob("*.xmp")) == ["scene-0000.jpg.xmp", "scene-0001.jpg.xmp"]
 
 
