@@ -60,7 +60,8 @@ def read_annotated(pictures: Path, keywords: Path | None, *, folders: bool = Fal
     kept = [i for i, found in enumerate(keywords_of) if found]
     if not kept:
         raise DataError(_nothing_usable(pictures, len(paths), source, problems))
-    problems += [Problem(name, "has no keywords: left out") for i, name in enumerate(names) if not keywords_of[i]]
+    without = [name for name, found in zip(names, keywords_of, strict=True) if not found]
+    problems = _joined(problems, without)
     vocabulary = sorted({keyword for found in keywords_of for keyword in found})
     return AnnotatedPictures(
         paths=tuple(paths[i] for i in kept),
@@ -70,6 +71,14 @@ def read_annotated(pictures: Path, keywords: Path | None, *, folders: bool = Fal
         problems=(*problems, *_doubtful_keywords(vocabulary)),
         source=source,
     )
+
+
+def _joined(problems: list[Problem], without: list[str]) -> list[Problem]:
+    """Pictures without keywords besides the other problems, each picture in one line."""
+    left_out = "has no keywords: left out"
+    known = {name for name, _ in problems}.intersection(without)
+    told = [Problem(name, f"{reason}, and {left_out}" if name in known else reason) for name, reason in problems]
+    return [*told, *(Problem(name, left_out) for name in without if name not in known)]
 
 
 def _carried(paths: list[Path], names: list[str]) -> tuple[list[list[str]], list[Problem]]:
