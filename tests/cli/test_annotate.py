@@ -15,6 +15,7 @@ from gramless.cli.problems import INTERRUPTED, MOST_LISTED
 from gramless.pictures.datasets import read_annotated
 from gramless.pictures.features import FeatureCache
 from gramless.pictures.scenes.scenes import KEYWORDS
+from gramless.support.atomic import write_atomically
 from tests.cli.conftest import N_SCENES, call
 from tests.pictures.metadata import photos as photo_files
 from tests.pictures.metadata.packets import entries_of
@@ -171,6 +172,22 @@ def test_keywords_in_the_files_are_undone_without_a_trace(model, photos):
     assert call("annotate", "undo", photos).exit_code == 0
     assert {path: path.read_bytes() for path in photos.iterdir()} == before
     assert call("annotate", "undo", photos / "nowhere").exit_code == 1
+
+
+def test_an_interrupt_tells_of_all_that_was_written(model, photos, monkeypatch):
+    written = []
+
+    def write(path, fill):
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(path)
+        write_atomically(path, fill)
+
+    monkeypatch.setattr("gramless.pictures.metadata.writing.write_atomically", write)
+    done = call("annotate", "predict", model, photos, "--to", "xmp", "--top", 2)
+    assert done.exit_code == INTERRUPTED
+    assert done.stdout == "3 files changed: 6 keywords written, 0 taken back\n"
+    assert len(list(photos.glob("*.xmp"))) == 3
 
 
 def test_pictures_without_keywords_are_not_counted_as_failures(model, photos):
