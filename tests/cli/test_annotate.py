@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -188,6 +189,15 @@ def test_an_interrupt_tells_of_all_that_was_written(model, photos, monkeypatch):
     assert done.exit_code == INTERRUPTED
     assert done.stdout == "3 files changed: 6 keywords written, 0 taken back\n"
     assert len(list(photos.glob("*.xmp"))) == 3
+
+
+def test_keywords_that_could_be_written_nowhere_are_a_failure(model, photos):
+    pictures = sorted(photos.iterdir())[:2]
+    for picture in pictures:
+        picture.with_name(f"{picture.name}.xmp").write_text("no xml")
+    assert call("annotate", "predict", model, *pictures, "--to", "xmp").exit_code == 1
+    Path(f"{pictures[0]}.xmp").unlink()
+    assert call("annotate", "predict", model, *pictures, "--to", "xmp").exit_code == 0
 
 
 def test_pictures_without_keywords_are_not_counted_as_failures(model, photos):

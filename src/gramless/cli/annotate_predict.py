@@ -100,7 +100,7 @@ def predict(
     if gallery is not None:
         _save_gallery(gallery, answered.kept)
     list_problems("Not used", [*found.problems, *answered.problems])
-    if not answered.n_pictures:
+    if len(answered.not_written) == answered.n_pictures:  # of none, or nowhere: a folder may be closed
         raise typer.Exit(FAILED)
 
 
