@@ -5,16 +5,18 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gramless
 from gramless.cli.annotate_fit import names_of_views
-from gramless.cli.problems import INTERRUPTED
+from gramless.cli.problems import INTERRUPTED, MOST_LISTED
 from gramless.pictures.datasets import read_annotated
 from gramless.pictures.features import FeatureCache
 from gramless.pictures.scenes.scenes import KEYWORDS
+from gramless.support.atomic import write_atomically
 from tests.cli.conftest import N_SCENES, call
 from tests.pictures.metadata import photos as photo_files
 from tests.pictures.metadata.packets import entries_of
@@ -148,6 +150,12 @@ def test_xmp_lies_beside_the_pictures_and_joins_what_is_there(model, photos):
     assert done.stdout == "4 files changed: 0 keywords written, 11 taken back\n"
     assert entries_of(sidecar.read_bytes()) == ["Grandmother"]
     assert {path.name: path.read_bytes() for path in photos.glob("*.jpg")} == before
+    one = ("annotate", "predict", model, photos / "scene-0002.jpg", "--to", "xmp", "--top", 1)
+    assert call(*one).stdout == "1 file changed: 1 keyword written, 0 taken back\n"
+    left = "0 files {0}changed: 0 keywords {0}written, 0 {0}taken back; 1 {1}\n"
+    assert call(*one).stdout == left.format("", "was left as it was")
+    assert call(*one, "--dry-run").stdout == left.format("would be ", "would be left as it is")
+    assert call("annotate", "undo", photos / "scene-0002.jpg").exit_code == 0
     assert sorted(path.name for path in photos.glob("*.xmp")) == ["scene-0000.jpg.xmp", "scene-0001.jpg.xmp"]
 
 
@@ -165,6 +173,31 @@ def test_keywords_in_the_files_are_undone_without_a_trace(model, photos):
     assert call("annotate", "undo", photos).exit_code == 0
     assert {path: path.read_bytes() for path in photos.iterdir()} == before
     assert call("annotate", "undo", photos / "nowhere").exit_code == 1
+
+
+def test_an_interrupt_tells_of_all_that_was_written(model, photos, monkeypatch):
+    written = []
+
+    def write(path, fill):
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(path)
+        write_atomically(path, fill)
+
+    monkeypatch.setattr("gramless.pictures.metadata.writing.write_atomically", write)
+    done = call("annotate", "predict", model, photos, "--to", "xmp", "--top", 2)
+    assert done.exit_code == INTERRUPTED
+    assert done.stdout == "3 files changed: 6 keywords written, 0 taken back\n"
+    assert len(list(photos.glob("*.xmp"))) == 3
+
+
+def test_keywords_that_could_be_written_nowhere_are_a_failure(model, photos):
+    pictures = sorted(photos.iterdir())[:2]
+    for picture in pictures:
+        picture.with_name(f"{picture.name}.xmp").write_text("no xml")
+    assert call("annotate", "predict", model, *pictures, "--to", "xmp").exit_code == 1
+    Path(f"{pictures[0]}.xmp").unlink()
+    assert call("annotate", "predict", model, *pictures, "--to", "xmp").exit_code == 0
 
 
 def test_pictures_without_keywords_are_not_counted_as_failures(model, photos):
@@ -204,6 +237,16 @@ def test_evaluate_prints_the_measures_and_writes_them(studio, model, tmp_path):
     assert gallery.read_text().count("data:image/jpeg") == N_SCENES
     assert gallery.read_text().count("data:image/png") == 1
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_keywords_never_taught_are_not_lost_among_names_without_a_picture(studio, model, tmp_path):
+    table = tmp_path / "keywords.csv"
+    names = [f"gone-{i}.jpg,tree" for i in range(2 * MOST_LISTED)]
+    table.write_text("\n".join(["scene-0000.jpg,tree;zeppelin", "scene-0001.jpg,snow", *names]))
+    done = call("annotate", "evaluate", model, studio / "scenes", "--keywords", table, "--cache", f"{model}.cache")
+    assert done.exit_code == 0, done.output
+    assert "  zeppelin: is a keyword that the model was not taught\n" in done.stderr
+    assert f"and {MOST_LISTED + N_SCENES - 1} more" in done.stderr
 
 
 def test_evaluate_takes_as_many_keywords_as_wanted(studio, model, tmp_path):

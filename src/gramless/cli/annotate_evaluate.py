@@ -80,7 +80,7 @@ def evaluate(
         with writing(gallery):
             save_gallery(gallery, judgement.annotations, title, figures_of(quality), figure=figure)
         typer.echo(f"gallery: {gallery}")
-    list_problems("Not used, or doubtful", (*annotated.problems, *judgement.problems))
+    list_problems("Not used, or doubtful", (*judgement.problems, *annotated.problems))
 
 
 def numbers_of(quality: Quality) -> dict[str, Any]:

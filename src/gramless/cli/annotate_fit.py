@@ -63,7 +63,7 @@ def fit(
     except KeyboardInterrupt:
         stop(f"Interrupted; features that were computed are in {folder} and will be used next time.", INTERRUPTED)
     _show(fitted.annotator, model, folder, plot, time.perf_counter() - started)
-    list_problems("Not used, or doubtful", (*annotated.problems, *fitted.problems))
+    list_problems("Not used, or doubtful", (*fitted.problems, *annotated.problems))
 
 
 def names_of_views(views: str) -> tuple[str, ...]:

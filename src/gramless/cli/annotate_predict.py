@@ -100,7 +100,7 @@ def predict(
     if gallery is not None:
         _save_gallery(gallery, answered.kept)
     list_problems("Not used", [*found.problems, *answered.problems])
-    if not answered.n_pictures:
+    if len(answered.not_written) == answered.n_pictures:  # of none, or nowhere: a folder may be closed
         raise typer.Exit(FAILED)
 
 
@@ -164,9 +164,9 @@ def _write_metadata(parts: Iterable[Answers], answered: Answered, model: str, em
 
     place: Place = "inside" if embed else "beside"
     with WritingsShown(dry_run) as shown:
-        for part in parts:
-            done, failed = write_metadata(part.annotations, model, place, dry=dry_run)
-            shown.add(done)
+        for annotation in (annotation for part in parts for annotation in part.annotations):
+            done, failed = write_metadata([annotation], model, place, dry=dry_run)
+            shown.add(done)  # one by one, so that whoever interrupts is told of all that was written
             answered.not_written += [Problem(str(path), reason) for path, reason in failed]
 
 

@@ -46,11 +46,18 @@ class WritingsShown:
     def __exit__(self, *error: object) -> None:
         would = "would be " if self._dry_run else ""
         files = "1 file" if self._changed == 1 else f"{self._changed:,} files"
-        left = f"; {self._same:,} {would or 'were '}left as they {'are' if self._dry_run else 'were'}"
+        keywords = "1 keyword" if self._new == 1 else f"{self._new:,} keywords"
+        left = f"; {self._same:,} {self._left()}"
         typer.echo(
-            f"{files} {would}changed: {self._new:,} keywords {would}written, {self._gone:,} {would}taken back"
+            f"{files} {would}changed: {keywords} {would}written, {self._gone:,} {would}taken back"
             f"{left if self._same else ''}"
         )
+
+    def _left(self) -> str:
+        alone = self._same == 1
+        if self._dry_run:
+            return f"would be left as {'it is' if alone else 'they are'}"
+        return "was left as it was" if alone else "were left as they were"
 
 
 def _keywords(given: Iterable[Given]) -> set[str]:

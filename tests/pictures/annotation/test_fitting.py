@@ -72,6 +72,14 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_computed(scenes, k
     assert stages == []
 
 
+def test_with_one_keyword_other_pictures_need_keywords_too(scenes):
+    """More pictures without any would not help: they are left out before."""
+    with pytest.raises(DataError, match=r"Add pictures with other keywords: those without any are left out\.$"):
+        fit_annotator(few(scenes, ("cat",), *12 * [[1]]), VIEWS)
+    with pytest.raises(DataError, match=r"Add pictures\.$"):
+        fit_annotator(few(scenes, ("cat", "dog"), *5 * [[1, 0]]), VIEWS)
+
+
 def test_or_once_the_unreadable_ones_are_known(scenes):
     labels = np.zeros((10, 2), dtype=np.int8)
     labels[:, 0] = labels[2, 1] = 1

@@ -107,6 +107,36 @@ def test_what_could_not_be_used_is_listed(tmp_path):
     )
 
 
+@pytest.mark.parametrize("flat", ["the model", "the pictures"])
+def test_a_keyword_without_parents_is_the_one_path_that_ends_in_it(tmp_path, flat):
+    """A model of trees is compared with pictures that carry bare names, and the other way round."""
+    bare = pictures(tmp_path)
+    trees = replace(
+        bare, keywords=("light|sky", "snow", "water|sea", "boat", "water"), labels=bare.labels[:, [0, 1, 2, 3, 2]]
+    )
+    told = annotator()
+    if flat == "the pictures":
+        told = replace(told, keywords=("boat", "water|sea", "light|sky"))
+    found = judge(told, bare if flat == "the pictures" else trees, top=1)
+    assert (found.quality.counts.right, found.quality.counts.wrong, found.quality.counts.missed) == (3, 1, 2)
+    assert found.annotations[0].truth == ("boat", told.keywords[1])
+    unknown = {problem.name for problem in found.problems[1:]}
+    assert unknown == ({"snow"} if flat == "the pictures" else {"snow", "water"})
+
+
+def test_a_bare_name_has_the_parents_that_the_model_knows(tmp_path):
+    told = replace(annotator(), keywords=("boat", "water|sea", "water"))
+    truth = [annotation.truth for annotation in judge(told, pictures(tmp_path)).annotations]
+    assert truth == [("boat", "water|sea", "water"), ("boat",), (), ()]
+
+
+def test_a_bare_name_of_several_paths_stays_unknown(tmp_path):
+    told = replace(annotator(), keywords=("boat", "a|sea", "b|sea"))
+    found = judge(told, pictures(tmp_path))
+    assert Problem("sea", "is a keyword that the model was not taught") in found.problems
+    assert found.annotations[0].truth == ("boat",)
+
+
 def test_nothing_to_compare_with(tmp_path):
     with pytest.raises(DataError, match="have none of the model's keywords"):
         judge(annotator(), replace(pictures(tmp_path), keywords=("a", "b", "c", "d", "e")))

@@ -181,7 +181,20 @@ def test_pictures_are_learned_from_by_the_keywords_that_they_carry(tmp_path):
         "d.jpg": {"animal"},
     }
     assert reasons(found, "e.jpg") == ["has no keywords: left out"]
-    assert "cannot be opened (UnidentifiedImageError)" in reasons(found, "f.jpg")
+    assert reasons(found, "f.jpg") == ["is no picture of a kind that can be read, and has no keywords: left out"]
+
+
+def test_a_picture_that_cannot_be_read_is_listed_once_and_in_words(tmp_path):
+    folder = library(tmp_path / "library")
+    (folder / "empty.jpg").touch()
+    (folder / "gone.jpg").symlink_to("nowhere")
+    (folder / "e.jpg.xmp").write_text("no xml")
+    found = read_annotated(folder, None)
+    assert reasons(found, "empty.jpg") == ["is empty, and has no keywords: left out"]
+    assert reasons(found, "gone.jpg") == ["is not there, and has no keywords: left out"]
+    (sidecar,) = reasons(found, "e.jpg")
+    assert sidecar.startswith("has a sidecar, e.jpg.xmp, that is no XML")
+    assert sidecar.endswith("keywords: left out")
 
 
 def test_folders_count_where_nothing_is_carried_or_where_they_are_asked_for(tmp_path):

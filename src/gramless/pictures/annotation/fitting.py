@@ -72,10 +72,11 @@ def check_learnable(pictures: AnnotatedPictures) -> None:
     counts = pictures.labels.sum(0)
     told_apart = (counts > 0) & (counts < len(pictures))
     if len(pictures) < FEWEST or len(pictures.keywords) < 2 or not told_apart.any():
+        alone = len(pictures.keywords) == 1
         raise DataError(
             f"got {len(pictures)} usable pictures with the keywords {', '.join(pictures.keywords[:5]) or 'none'}: "
             f"there must be at least {FEWEST} pictures, at least two keywords, and one keyword that some pictures have "
-            "and others have not. Add pictures."
+            f"and others have not. Add pictures{' with other keywords: those without any are left out' * alone}."
         )
 
 

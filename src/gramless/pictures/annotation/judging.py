@@ -13,6 +13,7 @@ from gramless.pictures.annotation.annotator import Annotation, Annotator
 from gramless.pictures.annotation.quality import Quality, quality_of
 from gramless.pictures.datasets import AnnotatedPictures, Problem
 from gramless.pictures.features import FeatureCache
+from gramless.pictures.metadata.fields import lineage, paths_of_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +57,20 @@ def judge(
 
 
 def _in_vocabulary(pictures: AnnotatedPictures, keywords: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """The labels of the pictures in the order of the model's keywords, and the keywords that it does not know."""
-    column = {keyword: j for j, keyword in enumerate(keywords)}
+    """The labels of the pictures in the order of the model's keywords, and the keywords that it does not know.
+
+    "cat" and "animal|cat", one in the pictures and one in the model, are the same where neither knows another cat.
+    """
+    path_of = paths_of_names((*keywords, *pictures.keywords))
+    column = {path_of.get(keyword, keyword): j for j, keyword in enumerate(keywords)}
+    column |= {keyword: j for j, keyword in enumerate(keywords)}
     labels = np.zeros((len(pictures), len(keywords)), dtype=bool)
     unknown = []
     for keyword, has in zip(pictures.keywords, pictures.labels.T, strict=True):
-        if keyword in column:
-            labels[:, column[keyword]] = has
+        path = keyword if keyword in column else path_of.get(keyword, keyword)
+        if path in column:
+            columns = [column[part] for part in lineage(path) if part in column]
+            labels[:, columns] |= (has > 0)[:, None]
         elif has.any():
             unknown.append(keyword)
     return labels, unknown

@@ -12,7 +12,7 @@ from gramless.errors import DataError
 from gramless.pictures.datasets.annotated import AnnotatedPictures, Problem, mark_keywords
 from gramless.pictures.datasets.keyword_files import Keywords, clean_keywords, read_keyword_file
 from gramless.pictures.datasets.picture_files import find_pictures
-from gramless.pictures.metadata.fields import leaf, lineage, unique
+from gramless.pictures.metadata.fields import lineage, paths_of_names, unique
 from gramless.pictures.metadata.reading import carried_keywords
 from gramless.support.progress import ProgressBar
 
@@ -60,7 +60,8 @@ def read_annotated(pictures: Path, keywords: Path | None, *, folders: bool = Fal
     kept = [i for i, found in enumerate(keywords_of) if found]
     if not kept:
         raise DataError(_nothing_usable(pictures, len(paths), source, problems))
-    problems += [Problem(name, "has no keywords: left out") for i, name in enumerate(names) if not keywords_of[i]]
+    without = [name for name, found in zip(names, keywords_of, strict=True) if not found]
+    problems = _joined(problems, without)
     vocabulary = sorted({keyword for found in keywords_of for keyword in found})
     return AnnotatedPictures(
         paths=tuple(paths[i] for i in kept),
@@ -70,6 +71,14 @@ def read_annotated(pictures: Path, keywords: Path | None, *, folders: bool = Fal
         problems=(*problems, *_doubtful_keywords(vocabulary)),
         source=source,
     )
+
+
+def _joined(problems: list[Problem], without: list[str]) -> list[Problem]:
+    """Pictures without keywords besides the other problems, each picture in one line."""
+    left_out = "has no keywords: left out"
+    known = {name for name, _ in problems}.intersection(without)
+    told = [Problem(name, f"{reason}, and {left_out}" if name in known else reason) for name, reason in problems]
+    return [*told, *(Problem(name, left_out) for name in without if name not in known)]
 
 
 def _carried(paths: list[Path], names: list[str]) -> tuple[list[list[str]], list[Problem]]:
@@ -83,19 +92,8 @@ def _carried(paths: list[Path], names: list[str]) -> tuple[list[list[str]], list
             if found.problem is not None:
                 problems.append(Problem(name, found.problem))
             progress.advance()
-    return _with_one_parent(keywords_of), problems
-
-
-def _with_one_parent(keywords_of: list[list[str]]) -> list[list[str]]:
-    """Names without parents as the path that ends in them, where there is exactly one such path."""
-    known = {part for found in keywords_of for keyword in found for part in lineage(keyword)}
-    below = defaultdict(list)
-    for path in known:
-        if "|" in path:
-            below[leaf(path)].append(path)
-    roots = {path.split("|")[0] for path in known if "|" in path}
-    only = {name: paths[0] for name, paths in below.items() if len(paths) == 1 and name not in roots}
-    return [[only.get(keyword, keyword) for keyword in found] for found in keywords_of]
+    path_of = paths_of_names(keyword for found in keywords_of for keyword in found)
+    return [[path_of.get(keyword, keyword) for keyword in found] for found in keywords_of], problems
 
 
 def _match(names: list[str], keywords: Keywords, problems: list[Problem]) -> list[list[str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable
 
 from gramless.pictures.metadata.packet import Packet, PacketError, texts_of
@@ -47,6 +48,17 @@ def lineage(keyword: str) -> list[str]:
     """A keyword's parents from the root on, and the keyword: a, a|b, a|b|c."""
     steps = keyword.split("|")
     return ["|".join(steps[: n + 1]) for n in range(len(steps))]
+
+
+def paths_of_names(keywords: Iterable[str]) -> dict[str, str]:
+    """Of names without parents, each with the path that ends in it, where among these keywords is exactly one."""
+    known = {part for keyword in keywords for part in lineage(keyword)}
+    below = defaultdict(list)
+    for path in known:
+        if "|" in path:
+            below[leaf(path)].append(path)
+    roots = {path.split("|")[0] for path in known if "|" in path}
+    return {name: paths[0] for name, paths in below.items() if len(paths) == 1 and name not in roots}
 
 
 def entry_for(keyword: str, name: str) -> str:

@@ -74,9 +74,11 @@ def keywords_inside(picture: Path) -> Carried:
         problem = f"has XMP in it that {error}: not read"
     except OddFileError as error:  # a fifo would wait for a writer
         return Carried((), str(error.strerror))
-    except UnidentifiedImageError as error:
+    except FileNotFoundError:
+        return Carried((), "is not there")
+    except UnidentifiedImageError:
         if not _is_for_exiftool(picture):
-            return Carried((), f"cannot be opened ({type(error).__name__})")
+            return Carried((), "is no picture of a kind that can be read" if picture.stat().st_size else "is empty")
         found = _by_exiftool(picture)
         if found is None:
             return Carried((), "may carry keywords that ExifTool reads, which is not installed or cannot read them")
