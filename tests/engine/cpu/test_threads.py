@@ -84,9 +84,9 @@ def test_a_forked_child_starts_helpers_of_its_own():
     if child == 0:
         signal.alarm(60)  # ends one that waits for a thread that it does not have
         try:
+            run(lambda counter, n_tasks: together.wait(20), 2)  # which the caller alone would not get beyond
             done = np.zeros(100, np.int64)
             run(count, 100, done)
-            run(lambda counter, n_tasks: together.wait(20), 2)  # which the caller alone would not get beyond
             os._exit(0 if (done == 1).all() else 3)
         finally:
             os._exit(4)
