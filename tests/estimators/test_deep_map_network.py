@@ -230,3 +230,15 @@ def test_precision_reaches_the_engine(rng):
     assert "codes" not in str(dmn.explain(60))
     assert 0 < np.abs(exact - coded).max() < 0.05
     np.testing.assert_array_equal(dmn.transform(X), exact)
+
+
+def test_a_model_runs_where_the_wished_precision_is_missing(rng, tmp_path):
+    """One that was made with tf32 on a GPU, on a CPU."""
+    X = {"a": rng.random((60, 30), dtype=np.float32)}
+    with gl.config_context(device="cpu", precision="tf32"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dmn = gl.DeepMapNetwork(gl.DeepKernelNetwork(learning=None), 20, random_state=0).fit(X)
+        gl.save(dmn, tmp_path / "model")
+        wished = gl.load(tmp_path / "model").transform(X)
+    with gl.config_context(device="cpu", precision="float32"):
+        np.testing.assert_array_equal(gl.load(tmp_path / "model").transform(X), wished)

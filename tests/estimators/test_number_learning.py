@@ -3,9 +3,11 @@
 from statistics import NormalDist, quantiles
 
 import numpy as np
+import pytest
 
 import gramless as gl
 from gramless.estimators.number_learning import without_outliers
+from gramless.estimators.numbers import Numbers
 
 
 def test_outliers_are_set_five_deviations_from_the_median(rng):
@@ -39,3 +41,10 @@ def test_weights_do_not_depend_on_how_far_out_an_outlier_is(rng):
         weights.append(np.array([weight_of[f"distance of column {i}"] for i in range(3)]))
     np.testing.assert_allclose(weights[0], weights[1], rtol=0.05)
     assert weights[1][0] > 2 * weights[1][1:].max()
+
+
+def test_fewer_samples_than_there_are_because_of_the_budget_are_said(rng):
+    X = rng.random((80, 3)).astype(np.float32)
+    words = "learning the kernel takes 40 samples instead of 80: the memory budget"
+    with gl.config_context(memory_budget=40 * 40**2), pytest.warns(UserWarning, match=words):
+        gl.DeepKernelNetwork(random_state=0).fit_views(gl.Views(X), Numbers(X[:, :1].astype(float)))

@@ -62,6 +62,12 @@ def test_many_classes_of_few_samples_still_leave_a_part_to_judge_by():
     assert abs(held.sum() - 60) <= 1
 
 
+@pytest.mark.parametrize("share", [0.6, 0.99])
+def test_the_only_sample_of_a_class_is_never_held_out(share):
+    signs = of_classes(np.arange(50) == 17)
+    assert not any(hold_out_stratified(signs, share, generator(seed))[17] for seed in range(20))
+
+
 def test_the_seed_decides():
     signs = of_classes(np.arange(90) % 4)
     first, again, other = (hold_out_stratified(signs, 0.3, generator(seed)) for seed in (0, 0, 1))

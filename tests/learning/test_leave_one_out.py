@@ -1,5 +1,7 @@
 """Learning by the leave-one-out error: against really leaving samples out, against slopes, and on hostile data."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -221,8 +223,11 @@ def test_no_more_samples_are_learned_from_than_asked_or_than_memory_holds(rng, m
         return error(gram, targets, ridge)
 
     monkeypatch.setattr(ridge_trainer, "leave_one_out_error", watch)
-    with gl.config_context(memory_budget=budget):
+    with gl.config_context(memory_budget=budget), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         learned(X, y, **parameters)
+    words = f"learning the kernel takes {n} samples instead of {len(y)}: the memory budget"
+    assert [str(warning.message).startswith(words) for warning in told] == ([] if budget is None else [True])
     assert {size for size, _ in seen} == {n}
     assert min(positives for _, positives in seen) >= 1
 

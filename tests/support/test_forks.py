@@ -73,6 +73,7 @@ THREADS = (
     + """
 import dask
 import dask.array as da
+import numba
 
 def concurrently(work, n=4):
     begin, found = threading.Barrier(n), []
@@ -102,6 +103,10 @@ with dask.config.set(scheduler="synchronous"):
     assert np.array_equal(found, answers.compute())
 print("Dask", flush=True)
 assert torch.get_num_threads() == 2
+try:
+    print("Numba's threads by", numba.threading_layer())
+except ValueError:
+    print("no threads of Numba's")
 """
 )
 
@@ -133,6 +138,7 @@ os._exit(0)
 def told(script):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     environment["GOMP_SPINCOUNT"] = "0"  # threads that spin while they wait take the cores of a busy machine
+    environment["NUMBA_THREADING_LAYER"] = "workqueue"  # which would abort the process where two threads come to it
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=900, check=False
     )
@@ -153,7 +159,7 @@ def test_a_forked_child_computes_like_its_parent():
 
 def test_several_threads_on_one_model():
     pytest.importorskip("dask.array")
-    assert told(THREADS) == ["one model", "fits", "threading", "loky", "Dask"]
+    assert told(THREADS) == ["one model", "fits", "threading", "loky", "Dask", "no threads of Numba's"]
 
 
 def test_a_child_does_not_wait_for_a_number_of_threads_that_others_were_changing():

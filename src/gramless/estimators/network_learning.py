@@ -39,6 +39,7 @@ from gramless.learning import (
 from gramless.learning.network_gradient import gram_matrix
 from gramless.maps.tuning import ranking
 from gramless.network import Layer
+from gramless.support.budget import affordable_samples
 from gramless.support.config import current_budget
 from gramless.views import Views
 
@@ -92,8 +93,9 @@ def _by_leave_one_out(
 ) -> tuple[DeepKernel, LearningResult]:
     """Kernels that come out with no weight to speak of are left out, unless the layers were asked for as they are."""
     budget = current_budget()
-    n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
-    drawn = draw_stratified(signs, min(settings.max_samples, max(2, n_affordable)), generator)
+    n_wanted = min(settings.max_samples, len(signs))
+    n_taken = affordable_samples(n_wanted, MATRICES * 8, budget, what="learning the kernel")
+    drawn = draw_stratified(signs, n_taken, generator)
     drawn = drawn[torch.randperm(len(drawn), generator=generator).numpy()]
     elementary = ElementaryValues(kernel, views[drawn], None, budget)
     signs_of_drawn = torch.from_numpy(signs[drawn]).to(elementary.device, torch.float64)

@@ -12,6 +12,7 @@ from gramless.estimators.network_learning import MATRICES
 from gramless.estimators.numbers import Numbers
 from gramless.learning import ElementaryValues, Learning, LearningResult, LeaveOneOut, learn_by_leave_one_out
 from gramless.network import Layer
+from gramless.support.budget import affordable_samples
 from gramless.support.config import current_budget
 from gramless.views import Views
 
@@ -37,8 +38,9 @@ def learn_from_numbers(
             "use learning='leave-one-out', or None to keep the weights as they are initialised."
         )
     budget = current_budget()
-    n_affordable = int((budget / (MATRICES * 8)) ** 0.5)
-    drawn = torch.randperm(len(views), generator=generator).numpy()[: min(settings.max_samples, max(2, n_affordable))]
+    n_wanted = min(settings.max_samples, len(views))
+    n_taken = affordable_samples(n_wanted, MATRICES * 8, budget, what="learning the kernel")
+    drawn = torch.randperm(len(views), generator=generator).numpy()[:n_taken]
     elementary = ElementaryValues(kernel, views[drawn], None, budget)
     targets = torch.from_numpy(without_outliers(numbers.values[drawn])).to(elementary.device, torch.float64)
     result = learn_by_leave_one_out(kernel.layers, elementary, targets - targets.mean(0), settings)

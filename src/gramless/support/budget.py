@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
+from math import isqrt
 
 import numpy as np
 import psutil
@@ -45,6 +47,21 @@ def require(n_bytes: float, budget: int, *, what: str, remedy: str) -> None:
         raise MemoryBudgetError(
             f"{what} needs {readable(n_bytes)}, and the memory budget is {readable(budget)}. {remedy}"
         )
+
+
+def affordable_samples(n_samples: int, bytes_per_pair: int, n_bytes: int, *, what: str) -> int:
+    """How many of so many samples, all pairs of which have to fit, there is memory for: at least two.
+
+    Fewer than all are said: results depend on the memory then, by default on what is free.
+    """
+    n_affordable = max(2, isqrt(n_bytes // bytes_per_pair))
+    if n_affordable < n_samples:
+        warnings.warn(
+            f"{what} takes {n_affordable:,} samples instead of {n_samples:,}: the memory budget, by default a quarter "
+            "of what is free, allows no more. Set memory_budget for results that are the same every day.",
+            stacklevel=6,
+        )
+    return min(n_samples, n_affordable)
 
 
 def row_blocks(n_rows: int, bytes_per_row: float, budget: int) -> Iterator[slice]:

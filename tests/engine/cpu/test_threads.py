@@ -1,6 +1,7 @@
 """Tasks on several threads: each is done once, on as many threads as PyTorch has, and an error is the caller's."""
 
 import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -78,9 +79,15 @@ def test_an_error_in_a_helper_is_the_callers():
 def test_a_forked_child_starts_helpers_of_its_own():
     torch.set_num_threads(2)
     run(count, 100, np.zeros(100, np.int64))
+    together = threading.Barrier(2)
     child = os.fork()
     if child == 0:
-        done = np.zeros(100, np.int64)
-        run(count, 100, done)
-        os._exit(0 if (done == 1).all() else 3)
+        signal.alarm(60)  # ends one that waits for a thread that it does not have
+        try:
+            run(lambda counter, n_tasks: together.wait(20), 2)  # which the caller alone would not get beyond
+            done = np.zeros(100, np.int64)
+            run(count, 100, done)
+            os._exit(0 if (done == 1).all() else 3)
+        finally:
+            os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

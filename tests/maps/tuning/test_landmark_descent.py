@@ -1,5 +1,7 @@
 """Moving landmarks without labels: what only this way of tuning does (the rest is in the contract)."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -103,8 +105,11 @@ def test_a_budget_cuts_batches_and_judges(budget, monkeypatch):
     sizes = []
     slopes = landmark_descent.error_gradient
     monkeypatch.setattr(landmark_descent, "error_gradient", lambda phi, k: sizes.append(len(phi)) or slopes(phi, k))
-    with gl.config_context(memory_budget=budget):
+    with gl.config_context(memory_budget=budget), warnings.catch_warnings(record=True) as told:
         move_landmarks(compiled(kernel, views, 6), views, generator(), n_steps=2)
+    assert ["moving landmarks takes 30 samples instead of 256" in str(each.message) for each in told] == (
+        [] if budget == "1 GB" else [True]
+    )
     assert set(sizes) == ({256} if budget == "1 GB" else {30})
 
 

@@ -143,6 +143,15 @@ def test_few_samples_and_the_budget(case):
         )
 
 
+def test_fewer_samples_than_there_are_because_of_the_budget_are_said(case):
+    """By default the budget is a share of what is free, which differs from day to day."""
+    deep_map, views, signs = case
+    budget = 40 * 50**2
+    words = "moving landmarks with labels takes 50 samples instead of 60: the memory budget"
+    with gl.config_context(memory_budget=budget), pytest.warns(UserWarning, match=words):
+        finish_with_labels(deep_map, views, signs, agreement, generator())
+
+
 def test_what_overflows_ranks_last(case):
     descent = Descent(*case)
     descent.moving.landmarks.parameters[0].data *= torch.nan

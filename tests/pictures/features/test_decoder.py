@@ -35,11 +35,15 @@ def blank_png(side, depth, colour, bytes_per_pixel, extra=b""):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
-def with_greedy_tags(n):
-    """A tiny PNG of n EXIF tags, each of which claims all of them as its value."""
+def greedy_tags(n):
+    """n tags, each of which claims all of them as its value: EXIF data, or a TIFF without pixels."""
     tags = b"".join(struct.pack("<HHII", 0x200 + i, 7, 12 * n, 8) for i in range(n))
-    exif = b"II*\0" + struct.pack("<IH", 8, n) + tags + bytes(4)
-    return blank_png(32, 8, 2, 3, chunk(b"eXIf", exif))
+    return b"II*\0" + struct.pack("<IH", 8, n) + tags + bytes(4)
+
+
+def with_greedy_tags(n):
+    """A tiny PNG with such EXIF data."""
+    return blank_png(32, 8, 2, 3, chunk(b"eXIf", greedy_tags(n)))
 
 
 def with_many_scans(n):

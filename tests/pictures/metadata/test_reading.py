@@ -7,9 +7,11 @@ import subprocess
 
 import pytest
 
+from gramless.pictures.features import decoder as decoder_module
 from gramless.pictures.metadata.marks import Given, Stamp
-from gramless.pictures.metadata.reading import carried_keywords
+from gramless.pictures.metadata.reading import Carried, carried_keywords
 from gramless.pictures.metadata.writing import plan_giving
+from tests.pictures.features.test_decoder import MEGABYTE, greedy_tags, on_linux, with_greedy_tags
 from tests.pictures.features.test_heif import UPRIGHT
 from tests.pictures.metadata import photos
 from tests.pictures.metadata.packets import BILLION_LAUGHS, bag, packet
@@ -136,3 +138,19 @@ def test_keywords_of_a_heic_file_by_the_real_exiftool(tmp_path):
     words = ["-XMP-dc:Subject=sea", "-XMP-dc:Subject=a & b", "-XMP-lr:HierarchicalSubject=animal|cat"]
     subprocess.run(["exiftool", "-q", "-overwrite_original", *words, path], check=True)
     assert set(carried_keywords(path).keywords) == {"animal|cat", "sea", "a & b"}
+
+
+@on_linux
+@pytest.mark.parametrize("kind", ["png", "tif"])
+def test_tags_that_claim_more_memory_than_there_is_are_told(tmp_path, monkeypatch, kind):
+    """Each claims all the others: 430 MB, of a file of 72 kB. This process has no limit of its own."""
+    monkeypatch.setattr(decoder_module, "MEMORY", 64 * MEGABYTE)
+    monkeypatch.setattr(decoder_module, "_decoder", None)
+    greedy = tmp_path / f"a.{kind}"
+    greedy.write_bytes(with_greedy_tags(6_000) if kind == "png" else greedy_tags(6_000))
+    try:
+        assert carried_keywords(greedy) == Carried((), "needs more than 0.0625 GB of memory")
+        photos.pixels().save(tmp_path / "b.tif", tiffinfo={700: packet(bag("dc:subject", "mum"))})
+        assert carried_keywords(tmp_path / "b.tif").keywords == ("mum",)
+    finally:
+        decoder_module.the_decoder().close()

@@ -11,7 +11,7 @@ in float64; memory does not depend on how many samples there are to tune on.
 
 from __future__ import annotations
 
-from math import cos, isqrt, pi
+from math import cos, pi
 
 import torch
 
@@ -19,6 +19,7 @@ from gramless.engine import choose_device
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.held_out import BestSoFar, TuningResult, error_gradient, fresh_rows, held_out_error, hold_out
 from gramless.maps.tuning.moving_map import MovingMap
+from gramless.support.budget import affordable_samples
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
@@ -38,7 +39,8 @@ def move_landmarks(
     X = kernel.views(X)
     split = hold_out(fresh_rows(X, deep_map.landmarks, deep_map.dtype), generator)
     moving = MovingMap.of(deep_map, choose_device(X), with_weights=False)
-    affordable = max(2, isqrt(moving.room // PAIR_BYTES))
+    wanted = max(len(split.held_out), min(BATCH, len(split.train)))
+    affordable = affordable_samples(wanted, PAIR_BYTES, moving.room, what="moving landmarks")
     held_out, samples = X[split.held_out[:affordable]], moving.near(X)
     gram = kernel.tensor(held_out, held_out, torch.float32).to(moving.log_weights[0].device)
     judged = moving.blocks_of(held_out)

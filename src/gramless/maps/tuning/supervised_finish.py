@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isqrt
+from math import inf
 
 import torch
 from torch import Tensor
@@ -27,6 +27,7 @@ from gramless.learning import leave_one_out_residuals
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning.moving_map import MovingMap
 from gramless.metrics import mean_average_precision
+from gramless.support.budget import affordable_samples
 from gramless.support.config import current_budget
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
@@ -66,13 +67,14 @@ class FinishedMap:
 def finish_with_labels(
     deep_map: CollapsedMap, X: Views, signs: Tensor, score: Score, generator: torch.Generator
 ) -> FinishedMap:
-    """`signs` (n, n_labels) are +1 or -1; at most 5,000 samples are looked at, and no more than fit.
+    """`signs` (n, n_labels) are +1 or -1; at most 5,000 samples are looked at, and no more than fit; fewer are said.
 
     Ctrl-C leaves the map as it was.
     """
     X = deep_map.kernel.views(X)
-    n_affordable = isqrt(current_budget() // (MATRICES * 8))
-    order = torch.randperm(len(X), generator=generator)[: min(MAX_SAMPLES, max(2, n_affordable))]
+    n_wanted, budget = min(MAX_SAMPLES, len(X)), current_budget()
+    n_taken = affordable_samples(n_wanted, MATRICES * 8, budget, what="moving landmarks with labels")
+    order = torch.randperm(len(X), generator=generator)[:n_taken]
     n_held_out = max(1, round(HELD_OUT_SHARE * len(order)))
     held_out, kept = order[:n_held_out], order[n_held_out:]
     curve: tuple[tuple[int, float], ...] = ()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 from threading import Event, Lock, Timer
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gramless.errors import GramlessError
 from gramless.pictures.features import decoding
-from gramless.pictures.features.decoding import UndecodableError
+from gramless.pictures.features.decoding import Metadata, UndecodableError, UnopenedError
 
 START = """
 import importlib.util, sys
@@ -41,6 +42,17 @@ class Decoder:
 
     def decode(self, source: Path | bytes, longest_side: int) -> NDArray[np.uint8]:
         """What `decoding.decode` gives of a file or its content; UndecodableError where that takes too much as well."""
+        answer, pixels = self._asked({"longest_side": longest_side}, source)
+        return np.frombuffer(pixels, dtype=np.uint8).reshape(answer["shape"])
+
+    def metadata(self, picture: Path) -> Metadata:
+        """What `decoding.metadata_of` gives of a file; UndecodableError where that takes too much."""
+        answer, _ = self._asked({}, picture)
+        if "unopened" in answer:
+            raise UnopenedError(answer["unopened"])
+        return Metadata.of_texts(answer["metadata"])
+
+    def _asked(self, request: dict[str, Any], source: Path | bytes) -> tuple[dict[str, Any], bytes]:
         with self._turn:
             process = self._running()
             too_long = Event()
@@ -52,7 +64,7 @@ class Decoder:
             timer = Timer(SECONDS, give_up)
             timer.start()
             try:
-                return _ask(process, source, longest_side)
+                return _ask(process, request, source)
             except (EOFError, BrokenPipeError) as error:
                 self._end()
                 reason = f"takes more than {SECONDS:g} seconds to decode" if too_long.is_set() else "ends its decoder"
@@ -107,10 +119,13 @@ def the_decoder() -> Decoder:
 _decoder: Decoder | None = None
 
 
-def _ask(process: subprocess.Popen[bytes], source: Path | bytes, longest_side: int) -> NDArray[np.uint8]:
+def _ask(
+    process: subprocess.Popen[bytes], request: dict[str, Any], source: Path | bytes
+) -> tuple[dict[str, Any], bytes]:
+    """The worker's answer, and the pixels after it."""
     what = {"length": len(source)} if isinstance(source, bytes) else {"path": str(source.absolute())}
     requests, answers = _pipe(process.stdin), _pipe(process.stdout)
-    requests.write(json.dumps({"longest_side": longest_side, **what}).encode() + b"\n")
+    requests.write(json.dumps(request | what).encode() + b"\n")
     if isinstance(source, bytes):
         requests.write(source)
     requests.flush()
@@ -120,11 +135,11 @@ def _ask(process: subprocess.Popen[bytes], source: Path | bytes, longest_side: i
     answer = json.loads(line)
     if "reason" in answer:
         raise UndecodableError(answer["reason"])
-    height, width, depth = answer["shape"]
-    pixels = answers.read(height * width * depth)
-    if len(pixels) < height * width * depth:
+    n_bytes = math.prod(answer["shape"]) if "shape" in answer else 0
+    pixels = answers.read(n_bytes)
+    if len(pixels) < n_bytes:
         raise EOFError
-    return np.frombuffer(pixels, dtype=np.uint8).reshape(height, width, depth)
+    return answer, pixels
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -12,10 +12,11 @@ import json
 import re
 import shutil
 import subprocess
-import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from gramless.pictures.features.decoder import the_decoder
+from gramless.pictures.features.decoding import Metadata, UndecodableError, UnopenedError, is_simple, metadata_of
 from gramless.pictures.metadata.fields import clean_path, entries_of, keywords_in, leaf, unique
 from gramless.pictures.metadata.files import MOST_PICTURE_BYTES, embedded_packet, read_sidecar, sidecars_of
 from gramless.pictures.metadata.marks import owners_keywords
@@ -23,10 +24,7 @@ from gramless.pictures.metadata.packet import Packet, PacketError
 from gramless.support.atomic import OddFileError, open_ordinary
 from gramless.support.packages import needed
 
-IPTC_KEYWORDS, IPTC_CHARACTERS = (2, 25), (1, 90)
 UTF8 = b"\x1b%G"  # how IPTC says that its texts are in UTF-8
-XP_KEYWORDS = 0x9C9E
-TIFF_XMP = 700
 EXIFTOOL_SECONDS = 30.0
 
 
@@ -57,17 +55,13 @@ def carried_keywords(picture: Path) -> Carried:
 def keywords_inside(picture: Path) -> Carried:
     """Those in the file itself."""
     needed("PIL")
-    from PIL import Image, UnidentifiedImageError
-
     problem = None
     in_xmp: list[str] = []
     others: list[str] = []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of huge pictures, which nobody decodes here, and of odd EXIF data
-            with open_ordinary(picture, MOST_PICTURE_BYTES) as file, Image.open(file) as image:
-                others = _from_iptc(image) + _from_exif(image)
-                content = _xmp_of(image, picture)
+        found = _metadata_of(picture)
+        others = _from_iptc(found) + _from_windows(found)
+        content = _xmp_of(found, picture)
         if content is not None:
             in_xmp = owners_keywords(Packet(content))
     except PacketError as error:
@@ -76,38 +70,40 @@ def keywords_inside(picture: Path) -> Carried:
         return Carried((), str(error.strerror))
     except FileNotFoundError:
         return Carried((), "is not there")
-    except UnidentifiedImageError:
+    except UndecodableError as error:
+        return Carried((), str(error))
+    except UnopenedError as error:
+        if str(error) != "UnidentifiedImageError":
+            return Carried((), f"cannot be opened ({error})")
         if not _is_for_exiftool(picture):
             return Carried((), "is no picture of a kind that can be read" if picture.stat().st_size else "is empty")
-        found = _by_exiftool(picture)
-        if found is None:
+        told = _by_exiftool(picture)
+        if told is None:
             return Carried((), "may carry keywords that ExifTool reads, which is not installed or cannot read them")
-        in_xmp, others = found
-    except Exception as error:  # Pillow raises whatever a damaged file makes it stumble over
+        in_xmp, others = told
+    except Exception as error:  # whatever a damaged file makes us stumble over
         return Carried((), f"cannot be opened ({type(error).__name__})")
     steps = {step for path in in_xmp for step in path.split("|")}
     return Carried(tuple(unique((*in_xmp, *(k for k in map(clean_path, others) if leaf(k) not in steps)))), problem)
 
 
-def _xmp_of(image: Any, picture: Path) -> bytes | None:
-    content: Any
-    if image.format in ("JPEG", "MPO", "PNG"):
-        content = embedded_packet(picture)
-    else:
-        content = image.info.get("xmp") or getattr(image, "tag_v2", {}).get(TIFF_XMP)
-    if isinstance(content, str):
-        content = content.encode()
-    return content.rstrip(b"\0") if isinstance(content, bytes) and content.strip(b"\0 \r\n") else None
+def _metadata_of(picture: Path) -> Metadata:
+    """Here where that is sure to take little, or by the process that can be ended."""
+    with open_ordinary(picture, MOST_PICTURE_BYTES) as file:
+        here = is_simple(file)
+        file.seek(0)
+        if here:
+            return metadata_of(file)
+    return the_decoder().metadata(picture)
 
 
-def _from_iptc(image: Any) -> list[str]:
-    from PIL import IptcImagePlugin
+def _xmp_of(found: Metadata, picture: Path) -> bytes | None:
+    content = embedded_packet(picture) if found.format in ("JPEG", "MPO", "PNG") else found.xmp
+    return content.rstrip(b"\0") if content and content.strip(b"\0 \r\n") else None
 
-    found: Any = IptcImagePlugin.getiptcinfo(image) or {}
-    texts = found.get(IPTC_KEYWORDS, [])
-    texts = [texts] if isinstance(texts, bytes) else texts
-    utf8 = found.get(IPTC_CHARACTERS) == UTF8
-    return [_decoded(text, utf8) for text in texts]
+
+def _from_iptc(found: Metadata) -> list[str]:
+    return [_decoded(text, found.letters == UTF8) for text in found.iptc]
 
 
 def _decoded(text: bytes, utf8: bool) -> str:
@@ -118,14 +114,9 @@ def _decoded(text: bytes, utf8: bool) -> str:
         return text.decode("utf-8", "replace") if utf8 else text.decode("cp1252", "replace")
 
 
-def _from_exif(image: Any) -> list[str]:
-    """Windows' keywords: UTF-16, with ; between them."""
-    value = image.getexif().get(XP_KEYWORDS)
-    if isinstance(value, tuple):
-        value = bytes(value)
-    if not isinstance(value, bytes):
-        return []
-    return re.split(";", value.decode("utf-16-le", "replace").partition("\0")[0])
+def _from_windows(found: Metadata) -> list[str]:
+    """UTF-16, with ; between them."""
+    return re.split(";", found.windows.decode("utf-16-le", "replace").partition("\0")[0]) if found.windows else []
 
 
 def _is_for_exiftool(picture: Path) -> bool:

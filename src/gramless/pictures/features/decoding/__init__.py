@@ -5,5 +5,15 @@ Pillow.
 """
 
 from .decode import SHORTEST_SIDE, SIMPLE_PIXELS, UndecodableError, decode, is_simple
+from .metadata import Metadata, UnopenedError, metadata_of
 
-__all__ = ["SHORTEST_SIDE", "SIMPLE_PIXELS", "UndecodableError", "decode", "is_simple"]
+__all__ = [
+    "SHORTEST_SIDE",
+    "SIMPLE_PIXELS",
+    "Metadata",
+    "UndecodableError",
+    "UnopenedError",
+    "decode",
+    "is_simple",
+    "metadata_of",
+]
