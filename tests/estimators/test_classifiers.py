@@ -184,6 +184,20 @@ def test_several_labels(classifier, tagged):
     np.testing.assert_array_equal(clone(classifier).fit(X[:80], torch.from_numpy(Y[:80])).predict(X[80:]), predicted)
 
 
+@pytest.mark.parametrize("values", [[0, 1, 2], [1, 2], [0, 5], [-1, 0, 1], ["a", "b"]])
+def test_several_columns_that_are_no_indicator_are_refused(classifier, tagged, values):
+    X, Y = tagged
+    y = np.resize(np.array(values), Y.shape)
+    with pytest.raises(ValueError, match=rf"several columns, of the values {values[0]}, {values[1]}.*MultiOutputClass"):
+        classifier.fit(X, y)
+
+
+def test_an_indicator_may_say_minus_one_for_the_labels_that_a_sample_lacks(classifier, tagged):
+    X, Y = tagged
+    predicted = clone(classifier).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(classifier.fit(X, 2 * Y - 1).predict(X), predicted)
+
+
 def test_two_classes_have_one_column_of_scores(classifier, iris):
     X, y = iris
     classifier.fit(X[y < 2], y[y < 2])

@@ -63,6 +63,35 @@ def test_threads_that_overlap_all_get_their_number_back():
     assert torch.get_num_threads() == 2
 
 
+def test_a_thread_that_is_not_the_first_has_one_thread_of_blas_too():
+    def body():
+        with one_thread():
+            return numbers()
+
+    with ThreadPoolExecutor(1) as pool:  # the fixture has set BLAS's number in this thread
+        assert pool.submit(body).result(10) == (1, 1)
+    assert numbers() == (2, 2)
+
+
+def test_blas_gets_its_number_back_from_whoever_leaves_last():
+    inside, left = Barrier(2), Barrier(2)
+
+    def leaves_last():
+        with one_thread():
+            inside.wait(10)
+            left.wait(10)
+        return numbers()
+
+    with ThreadPoolExecutor(1) as pool:
+        with one_thread():
+            last = pool.submit(leaves_last)
+            inside.wait(10)
+        left.wait(10)
+        assert last.result(10)[1] == 2
+    with threadpool_limits(3, "blas"):
+        assert numbers()[1] == 3
+
+
 def numbers_in_a_worker():
     import dask.array
 

@@ -73,12 +73,15 @@ def merged_copies(views: Views, labels: Any, weights: np.ndarray | None) -> Merg
 
 def _numbered(labels: Any) -> np.ndarray:
     """Labels as numbers, equal where they are."""
-    if labels.ndim == 2:
-        return np.asarray(labels.todense() if sparse.issparse(labels) else labels, dtype=np.float64)
+    if sparse.issparse(labels):
+        return labels.toarray().astype(np.float64)
     if labels.dtype.kind == "O":  # texts, and numbers that mark samples without one
         codes: dict[Any, int] = {}
-        return np.array([codes.setdefault(label, len(codes)) for label in labels.tolist()], dtype=np.float64)
-    return np.unique(labels, return_inverse=True)[1].astype(np.float64)
+        numbers = [codes.setdefault(label, len(codes)) for label in labels.ravel().tolist()]
+        return np.array(numbers, dtype=np.float64).reshape(labels.shape)
+    if labels.ndim == 2 and labels.dtype.kind not in "SU":
+        return labels.astype(np.float64)
+    return np.unique(labels, return_inverse=True)[1].reshape(labels.shape).astype(np.float64)
 
 
 def _digests(views: Views, targets: np.ndarray) -> np.ndarray:

@@ -129,6 +129,7 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         X = as_block("X", X)
     if hasattr(X, "columns"):
         refuse_ambiguous(X.columns, X.columns)
+    _refuse_times(X)
     try:
         X = validate_data(
             estimator,
@@ -141,6 +142,19 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
     except OverflowError as error:
         raise DataError(f"X holds a number that no floating type holds: {error}.") from error
     return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
+
+
+def _refuse_times(X: Any) -> None:
+    """NumPy makes nanoseconds or days of them, and a large negative number of a time that is missing."""
+    kinds = [("X", getattr(X, "dtype", None))]
+    if hasattr(X, "columns"):
+        kinds = list(zip(X.columns, getattr(X, "dtypes", ()), strict=False))
+    for name, dtype in kinds:
+        if getattr(dtype, "kind", "") in tuple("Mm"):
+            raise DataError(
+                f"{name!r} holds dates or times, {dtype}: make numbers of what matters about them, such as days since "
+                "a date, the month, the hour."
+            )
 
 
 def _positions(columns: Columns | None, names: np.ndarray | None) -> Columns | None:

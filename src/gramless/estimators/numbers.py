@@ -36,7 +36,8 @@ def as_numbers(y: Any) -> np.ndarray:
     refuse_masked("y", y)
     kind = np.asarray(y).dtype
     if kind.names is not None or kind.kind in "cVMm":
-        raise DataError(f"y is of type {kind}: give real numbers, (n,) or (n, n_targets). Complex data not supported.")
+        why = " Complex data not supported." if kind.kind == "c" else ""  # the words that scikit-learn's checks want
+        raise DataError(f"y is of type {kind}: give real numbers, (n,) or (n, n_targets).{why}")
     found = checked_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     if found.ndim not in (1, 2):
         raise DataError(f"y has the shape {found.shape}: give one number per sample (n,), or several (n, n_targets).")

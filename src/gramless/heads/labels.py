@@ -27,9 +27,13 @@ class LabelCounts:
             columns = y.shape[1] if y.ndim == 2 else 0
             return cls(np.arange(columns) if columns else y, np.zeros(columns, dtype=np.int64), 0, columns > 0)
         check_classification_targets(y)
-        if type_of_target(y).startswith("multilabel"):
+        kind = type_of_target(y)
+        if kind.startswith("multilabel"):
             indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)
+            _refuse_other_values(indicator)
             return cls(np.arange(indicator.shape[1]), (indicator > 0).sum(0), len(indicator), True)
+        if kind.endswith("multioutput"):
+            _refuse_other_values(np.asarray(y))
         classes, counts = np.unique(np.asarray(y), return_counts=True)
         return cls(classes, counts, int(counts.sum()), False)
 
@@ -95,7 +99,7 @@ class Labels:
         codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
         unknown = self.classes[codes] != y
         if unknown.any():
-            raise DataError(f"the class {y[unknown][0]!r} is none of the known ones, {self.classes.tolist()}.")
+            raise DataError(f"the class {y[unknown].tolist()[0]!r} is none of the known ones, {self.classes.tolist()}.")
         if len(self.classes) == 2:
             return np.where(codes == 1, 1.0, -1.0)[:, None]
         return np.where(codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
@@ -135,3 +139,16 @@ class Labels:
         if len(self.classes) == 2:
             return self.classes[(margins[:, 0] > 0).astype(int)]
         return self.classes[margins.argmax(1)]
+
+
+def _refuse_other_values(y: np.ndarray) -> None:
+    """Of several columns: 1 is a label that a sample has, 0, or -1 all over, one that it lacks; nothing else is."""
+    if any(((y == lacks) | (y == 1)).all() for lacks in (0, -1)):
+        return
+    values = np.unique(y)
+    shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if len(values) > 4 else "")
+    raise DataError(
+        f"y has several columns, of the values {shown}: give one class per sample, (n,), or 1 for every label that a "
+        "sample has and 0 for others, (n, n_labels). Of several questions with classes each, fit one classifier per "
+        "column (sklearn.multioutput.MultiOutputClassifier)."
+    )

@@ -54,7 +54,7 @@ def one_thread() -> Iterator[None]:
     with _lock:
         if not _inside:
             _before = torch.get_num_threads()
-            _blas = _libraries().limit(limits=1, user_api="blas")
+            _blas = _ours().limit(limits=1, user_api="blas")
         _inside[me] += 1
         torch.set_num_threads(1)
     try:
@@ -66,7 +66,22 @@ def one_thread() -> Iterator[None]:
                 del _inside[me]
                 torch.set_num_threads(_before)
             if not _inside:
+                _ours()
                 _blas.restore_original_limits()
+                _ours()
+
+
+def _ours() -> ThreadpoolController:
+    """The libraries, whose numbers the caller may set, and then whoever comes next; with the lock held.
+
+    In threadpoolctl 3.8 the thread that first set OpenBLAS's number is the only one that can, as long as it lives,
+    and others are not told: a fit in another thread had all of them, and the last to leave could not give them back.
+    """
+    libraries = _libraries()
+    for library in libraries.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):  # OpenBLAS
+            library.clear_controlling_thread(force=True)
+    return libraries
 
 
 @cache

@@ -203,3 +203,12 @@ def test_views_of_different_lengths_are_an_error_not_an_answer(data, network, tm
     export_onnx(network, tmp_path / "model.onnx")
     with pytest.raises(Exception, match=r"(?i)reshape"):
         run(tmp_path / "model.onnx", {"a": X["a"][:7], "the b": X["the b"][:6]})
+
+
+def test_columns_that_float32_blurs_are_told(tmp_path, rng, recwarn):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    gl.export_onnx(gl.DeepMapClassifier(**SMALL).fit({"times": X + 1_000.0}, y), tmp_path / "near.onnx")
+    assert not recwarn.list
+    model = gl.DeepMapClassifier(**SMALL).fit({"colours": X, "times": X + 1e8}, y)
+    with pytest.warns(UserWarning, match=r"float32, which rounds away .* views \['times'\]"):
+        gl.export_onnx(model, tmp_path / "far.onnx")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gramless.storage.onnx.completion import add_completion
 from gramless.storage.onnx.graph import Constants, Graph, ViewNodes, in_row_blocks, signature
 from gramless.storage.onnx.maps import add_map, dtype_of
 from gramless.version import __version__
-from gramless.views import Layout
+from gramless.views import Layout, Views, loses_nothing
 from gramless.views.completion import Completion
 
 OUTPUTS = ("vectors", "scores", "probabilities", "classes", "labels", "predictions", "std")
@@ -32,6 +33,7 @@ def model_bytes(model: Any, rows_at_once: int) -> bytes:
         )
     check_is_fitted(classifier)
     network = classifier if isinstance(classifier, DeepMapNetwork) else classifier.map_network_
+    _warn_of_blurred_columns(network.known_samples())
     exporter = Exporter(network, rows_at_once)
     if isinstance(classifier, DeepMapClassifier):
         exporter.add_classifier(classifier)
@@ -45,6 +47,18 @@ def model_bytes(model: Any, rows_at_once: int) -> bytes:
     if classifier is not model:
         metadata["keywords"] = json.dumps(list(model.keywords))
     return exporter.to_bytes(metadata)
+
+
+def _warn_of_blurred_columns(known: Views) -> None:
+    """Training data in float64 may tell apart what the inputs of the file cannot."""
+    blurred = [name for name in known.names if not loses_nothing(known.array(name, np.dtype(np.float64)))]
+    if blurred:
+        warnings.warn(
+            f"the inputs of an ONNX file are float32, which rounds away much of what columns of the views {blurred} "
+            "differ by: the file will answer otherwise than the model. Fit on columns without their large offset, such "
+            "as x - x.mean(0), and give the file the same.",
+            stacklevel=4,
+        )
 
 
 class Exporter:
