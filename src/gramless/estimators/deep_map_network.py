@@ -229,7 +229,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "transform", blocks, self.known_samples()[:1])
+            return answered(self, "transform", blocks)
         views = views_to_use(self, X)
         return like_input(self.map_.transform(views), views)
 
