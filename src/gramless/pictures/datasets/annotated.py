@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gramless.support.pages import Problem
 from gramless.views import Views
-
-
-class Problem(NamedTuple):
-    """Something in the data that a person should know: what it is about, and what is the matter with it."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
