@@ -14,11 +14,11 @@ from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import MergedCopies, merged_copies
+from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.fitted_html import Curve, Fact, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
-from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_as_given, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import (

@@ -15,10 +15,10 @@ from gramless.blocks import Blocks
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import DistinctSamples, distinct_samples
+from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
 from gramless.estimators.given_kernel import describe
 from gramless.estimators.importances import Explained
-from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import views_as_given, views_to_use
 from gramless.estimators.numbers import TargetScale, as_numbers
 from gramless.estimators.parameters import PENALTY
