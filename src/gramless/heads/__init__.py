@@ -1,7 +1,7 @@
 """Classifiers on kernels and maps: labels in, margins out."""
 
 from gramless.heads.batched import fit_all_labels
-from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newton_totals
+from gramless.heads.blockwise import NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.calibration import Calibration
 from gramless.heads.choosing import Choice, Contest, SettingsPoint, choose
 from gramless.heads.decisions import Threshold, TopK
@@ -33,7 +33,6 @@ __all__ = [
     "Threshold",
     "TopGains",
     "TopK",
-    "Totals",
     "Weights",
     "choose",
     "f1_thresholds",

@@ -1,4 +1,4 @@
-"""Samples with keywords: as picture files, or as views that were computed elsewhere."""
+"""Picture files with keywords."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gramless.support.pages import Problem
-from gramless.views import Views
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +37,6 @@ class AnnotatedPictures:
             names=tuple(self.names[i] for i in chosen),
             labels=self.labels[chosen],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class AnnotatedViews:
-    """Views and their keywords: row i of every view, name i and row i of labels belong together."""
-
-    views: Views
-    names: tuple[str, ...]
-    keywords: tuple[str, ...]
-    labels: np.ndarray  # (n, n_keywords) int8
 
 
 def mark_keywords(keywords_of: Sequence[Collection[str]], vocabulary: Sequence[str]) -> np.ndarray:
