@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -11,10 +12,20 @@ import numpy as np
 from scipy import sparse
 
 from gramless import DataError, Views
-from gramless.pictures.datasets.annotated import AnnotatedViews, mark_keywords
+from gramless.pictures.datasets.annotated import mark_keywords
 from gramless.pictures.datasets.keyword_files import read_lines
 from gramless.support.progress import ProgressBar
 from reproduction.collection import Collection
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatedViews:
+    """Views and their keywords: row i of every view, name i and row i of labels belong together."""
+
+    views: Views
+    names: tuple[str, ...]
+    keywords: tuple[str, ...]
+    labels: np.ndarray  # (n, n_keywords) int8
 
 
 def read_imageclef(folder: Path, part: Literal["devel", "test"]) -> AnnotatedViews:

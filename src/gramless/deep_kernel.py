@@ -160,11 +160,9 @@ class DeepKernel:
         """All elementary kernels between two small sets: (n_kernels, n, m)."""
         return self.evaluator(Z, dtype, device).elementary(X)
 
-    def explain(self, n_rows: int, n_columns: int | None = None) -> Plan:
-        """What computing that many kernel values takes, before it is done: steps, operations, memory. Print it."""
-        device = choose_device()
-        symmetric = n_columns is None
-        return self.plan(n_rows, n_columns or n_rows, torch.float32, device, symmetric=symmetric)
+    def explain(self, n_samples: int) -> Plan:
+        """What the kernel matrix of so many samples takes, before it is done: steps, operations, memory. Print it."""
+        return self.plan(n_samples, n_samples, torch.float32, choose_device(), symmetric=True)
 
     def evaluator(self, Z: Views, dtype: torch.dtype, device: torch.device) -> Evaluator:
         """Values between any samples and these, which are prepared once."""

@@ -19,7 +19,7 @@ from PIL import Image
 
 import gramless
 from gramless.cli.problems import MOST_LISTED, list_problems
-from gramless.pictures.datasets import Problem
+from gramless.support.pages import Problem
 from tests.cli.conftest import VIEWS, call
 
 NOBODY = 65_534

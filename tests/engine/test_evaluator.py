@@ -15,9 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
 from gramless.engine import Precision, make_evaluator
-from gramless.engine.device import _warn_once, products_on_gpu
+from gramless.engine.device import products_on_gpu, warn_once
 from gramless.engine.evaluator import FusedOnCpu, ReferenceEvaluator
-from gramless.engine.forms import fine_enough, forms_of
+from gramless.engine.forms import fine_enough, forms_of, share_planes
 from gramless.engine.samples import sample_block
 from gramless.errors import DataError
 from gramless.kernels import (
@@ -183,7 +183,7 @@ def test_every_distance_of_a_view_has_its_own_plane_and_copies_share_one(rng):
     layers = (Layer([[0.3] * 5], make_activation("exp")),)
     X = views(rng, 6, (5,))
     fused, exact = both(inputs, layers, X, Z)
-    assert len(fused._cheapest.planes) == 4
+    assert len(share_planes(inputs, [forms_of(entry.kernel)[0] for entry in inputs])[0]) == 4
     torch.testing.assert_close(fused.elementary(X).double(), exact.elementary(X), rtol=1e-5, atol=1e-6)
 
 
@@ -308,7 +308,7 @@ def test_threads_take_turns_at_the_gpus_setting():
 
 @pytest.mark.parametrize(("name", "device"), [("tf32", "cpu"), ("bf16", "cpu"), ("codes", "cuda")])
 def test_a_precision_that_the_device_lacks_is_float32_with_one_warning(name, device):
-    _warn_once.cache_clear()
+    warn_once.cache_clear()
     with pytest.warns(UserWarning, match=f"precision='{name}' does not exist on {device}.*float32 is used") as warned:
         found = {Precision.of(name, torch.device(device)) for _ in range(3)}
     assert found == {Precision.FLOAT32}

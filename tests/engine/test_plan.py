@@ -84,6 +84,7 @@ def test_explain_says_what_it_will_take(rng):
     assert "fused (Numba, float64)" in str(in_doubles.explain(9))
     with pytest.raises(ValueError, match="cannot be -5 x 20 pairs"):
         dmn.explain(-5)
+    assert re.match(r"5,000 x 5,000 pairs of samples.*\n.*upper triangle only", str(kernel.explain(5_000)))
 
 
 @pytest.mark.parametrize("budget", ["1MiB", "3MiB", "1GiB"])

@@ -124,7 +124,7 @@ def test_several_labels_per_sample(samples):
 
 def test_a_class_that_the_sample_misses_is_learned(samples, monkeypatch):
     X, y = samples
-    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 200)
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
     outside = np.setdiff1d(np.flatnonzero(y == 2), gl.in_blocks(X).sample(200, seed).rows)
     rare = y % 2
@@ -136,7 +136,7 @@ def test_a_class_that_the_sample_misses_is_learned(samples, monkeypatch):
 
 def test_a_rare_class_is_learned_with_weights_of_the_network_too(samples, monkeypatch):
     X, _ = samples
-    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 200)
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
     rare = np.zeros(N, dtype=int)
     rare[np.setdiff1d(np.arange(N), gl.in_blocks(X).sample(200, seed).rows)[[0, 50, -1]]] = 1
@@ -150,7 +150,7 @@ def test_passes_are_as_many_as_allowed(samples, monkeypatch):
     X, _ = samples
     y = (np.arange(N) % 2).astype(int)
     monkeypatch.setattr("gramless.estimators.block_heads.MOST_PASSES", 1)
-    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 200)
     with pytest.warns(ConvergenceWarning, match="have not converged in 1 passes over the data. Lower C"):
         few = gl.DeepMapClassifier(n_landmarks=40, C=100.0, **SMALL).fit(gl.in_blocks(X, y, rows=300))
     assert few.n_iter_ == 1
@@ -199,7 +199,7 @@ def test_fine_tuning_draws_a_sample(samples):
 def test_a_negative_number_outside_the_sample_is_found(samples, monkeypatch):
     X, y = samples
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
-    monkeypatch.setattr(gl.DeepMapClassifier, "_sample_size", lambda self: 200)
+    monkeypatch.setattr(gl.DeepMapNetwork, "sample_size", lambda self: 200)
     row = np.setdiff1d(np.arange(N), gl.in_blocks(X).sample(200, seed).rows)[100]
     changed = {name: view.copy() for name, view in X.items()}
     changed["shape"][row, 1] = -0.5

@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from gramless.errors import DataError
-from gramless.heads import HuberizedHinge, SquaredHinge, fit_all_labels
+from gramless.heads import SquaredHinge, fit_all_labels
 from tests.heads import problems
+from tests.heads.huberized import HuberizedHinge
 from tests.oracles import heads as oracle
 
 AMPLE = 2**30

@@ -9,9 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramless.heads import Head, HuberizedHinge, SquaredHinge, fit_all_labels, fit_over_blocks, newton_totals
+from gramless.heads import Head, SquaredHinge, fit_all_labels, fit_over_blocks, newton_totals
 from tests import tolerances
 from tests.heads import problems
+from tests.heads.huberized import HuberizedHinge
 from tests.heads.passes import AMPLE, TOLERANCE, WEIGHTS, Passes, fit, liblinear, objective, problem, stacked, zeros
 from tests.oracles import heads as oracle
 

@@ -6,7 +6,8 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from gramless.errors import DataError
-from gramless.heads import Head, HuberizedHinge, SquaredHinge, fit_over_blocks, newton_totals
+from gramless.heads import Head, SquaredHinge, fit_over_blocks, newton_totals
+from tests.heads.huberized import HuberizedHinge
 from tests.heads.passes import AMPLE, WEIGHTS, Passes, fit, liblinear, objective, problem, stacked, zeros
 from tests.oracles import heads as oracle
 

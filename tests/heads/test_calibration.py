@@ -251,7 +251,7 @@ def test_what_was_passed_is_not_changed(rng):
 
 def test_what_cannot_be_is_refused(rng):
     scores, signs = keywords(rng)
-    with pytest.raises(DataError, match="scores of 2 labels came, but 3 are calibrated"):
+    with pytest.raises(DataError, match="got scores of 2 labels, but 3 are calibrated"):
         Calibration.learn(scores, signs).probabilities(scores[:, :2])
     with pytest.raises(DataError, match=r"scores of shape \(400, 3\) do not belong to signs of shape \(400, 2\)"):
         Calibration.learn(scores, signs[:, :2])

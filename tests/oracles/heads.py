@@ -5,15 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
-
-
-def conjugate(margin: float, box: float, width: float) -> float:
-    """max over 0 <= a <= box of a (1 - margin) - width a^2 / 2, by search."""
-    found = minimize_scalar(
-        lambda a: -(a * (1 - margin) - width * a * a / 2), bounds=(0.0, box), method="bounded", options={"xatol": 1e-12}
-    )
-    return max(0.0, -found.fun, box * (1 - margin) - width * box * box / 2)
+from scipy.optimize import minimize
 
 
 def squared_hinge(margin: float, box: float) -> float:
@@ -21,7 +13,7 @@ def squared_hinge(margin: float, box: float) -> float:
 
 
 def huberized_hinge(margin: float, box: float, width: float) -> float:
-    """The three pieces as the design writes them."""
+    """Nothing, a parabola, a line."""
     if margin >= 1:
         return 0.0
     if 1 - margin <= box * width:

@@ -26,10 +26,10 @@ from gramless.cli.problems import FAILED, list_problems, refuse
 from gramless.cli.written import WritingsShown
 from gramless.errors import GramlessError
 from gramless.support.atomic import write_atomically
+from gramless.support.pages import Problem
 
 if TYPE_CHECKING:
     from gramless.pictures.annotation import Annotation, Answers
-    from gramless.pictures.datasets import Problem
     from gramless.pictures.metadata.writing import Place
 
 
@@ -115,8 +115,6 @@ class Answered:
 
     @property
     def problems(self) -> list[Problem]:
-        from gramless.pictures.datasets import Problem
-
         return [*(Problem(name, reason) for name, reason in self.unreadable.items()), *self.not_written]
 
     def noting(self, parts: Iterable[Answers], keep: bool) -> Iterator[Answers]:
@@ -160,14 +158,13 @@ def _write(parts: Iterable[Answers], answered: Answered, to: OutputFormat, outpu
 def _write_metadata(parts: Iterable[Answers], answered: Answered, model: str, embed: bool, dry_run: bool) -> None:
     """Into the pictures or their sidecars, as the answers come."""
     from gramless.pictures.annotation.forms import write_metadata
-    from gramless.pictures.datasets import Problem
 
     place: Place = "inside" if embed else "beside"
     with WritingsShown(dry_run) as shown:
         for annotation in (annotation for part in parts for annotation in part.annotations):
             done, failed = write_metadata([annotation], model, place, dry=dry_run)
             shown.add(done)  # one by one, so that whoever interrupts is told of all that was written
-            answered.not_written += [Problem(str(path), reason) for path, reason in failed]
+            answered.not_written += failed
 
 
 def _save_gallery(gallery: Path, annotations: Sequence[Annotation]) -> None:

@@ -18,10 +18,10 @@ def undo(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
 ) -> None:
     """Take back every keyword that `predict --to xmp` or `--embed` wrote; what people wrote stays."""
-    from gramless.pictures.datasets import Problem, find_written
+    from gramless.pictures.datasets import find_written
     from gramless.pictures.metadata.writing import take_back_all
 
     found = find_written(pictures)
     done, failed = take_back_all(found.places, dry=dry_run)
     show_writings([writing for writing in done if writing.changes], dry_run=dry_run)
-    list_problems("Not looked at", [*found.problems, *(Problem(str(path), reason) for path, reason in failed)])
+    list_problems("Not looked at", [*found.problems, *failed])

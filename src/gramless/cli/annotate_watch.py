@@ -12,7 +12,7 @@ import typer
 from gramless.cli.annotate_inputs import ModelFile
 from gramless.cli.problems import list_problems
 from gramless.errors import GramlessError
-from gramless.support.pages import printable
+from gramless.support.pages import Problem, printable
 
 Stamp = tuple[int, int]
 """When a file was changed, and how large it is."""
@@ -27,7 +27,7 @@ def watch(
     """Write keywords beside new pictures, as `predict --to xmp` does, until Ctrl-C."""
     from gramless.pictures.annotation import load_annotator
     from gramless.pictures.annotation.forms import write_metadata
-    from gramless.pictures.datasets import Problem, find_pictures
+    from gramless.pictures.datasets import find_pictures
     from gramless.pictures.datasets.picture_files import shown_name
 
     if not folder.is_dir():
@@ -47,7 +47,7 @@ def watch(
                 for annotation in answers.annotations:
                     typer.echo(printable(f"{annotation.name}: {', '.join(annotation.keywords) or 'no keywords'}"))
                 unreadable = [Problem(name, reason) for name, reason in answers.unreadable.items()]
-                list_problems("Not written", [*unreadable, *(Problem(str(path), why) for path, why in failed)])
+                list_problems("Not written", [*unreadable, *failed])
             time.sleep(every)
     except KeyboardInterrupt:
         typer.echo("Stopped.")

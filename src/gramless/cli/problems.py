@@ -7,16 +7,13 @@ import io
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from gramless.errors import GramlessError
-from gramless.support.pages import printable
-
-if TYPE_CHECKING:
-    from gramless.pictures.datasets import Problem
+from gramless.support.pages import Problem, printable
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 MOST_LISTED = 50

@@ -5,14 +5,13 @@ from gramless.engine.device import Precision, choose_device, choose_precision, s
 from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
 from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
 from gramless.engine.featurewise import FeaturewiseSum
-from gramless.engine.matrix import EvaluatorFor, Overflow, finite, kernel_matrix, projected_blocks
+from gramless.engine.matrix import Overflow, finite, kernel_matrix, projected_blocks
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.samples import RootedBlock, SampleBlock
 from gramless.engine.streaming import RowSink, new_rows, on_device
 
 __all__ = [
     "Evaluator",
-    "EvaluatorFor",
     "FeaturewiseSum",
     "Overflow",
     "Plan",

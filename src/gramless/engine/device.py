@@ -45,7 +45,7 @@ class Precision(Enum):
         offered = (cls.FLOAT32, cls.CODES) if device.type == "cpu" else (cls.FLOAT32, cls.TF32, cls.BF16)
         if precision in offered:
             return precision
-        _warn_once(name, device.type, " and ".join(repr(p.value) for p in offered))
+        warn_once(name, device.type, " and ".join(repr(p.value) for p in offered))
         return cls.FLOAT32
 
 
@@ -70,7 +70,7 @@ def products_on_gpu(precision: Precision) -> Iterator[None]:
 
 
 @cache
-def _warn_once(name: str, device: str, offered: str) -> None:
+def warn_once(name: str, device: str, offered: str) -> None:
     warnings.warn(
         f"precision={name!r} does not exist on {device}, where there is {offered}: float32 is used.", stacklevel=5
     )

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from gramless.blocks import Block, Blocks, in_blocks, lies_elsewhere
-from gramless.views import Views, side_by_side
+from gramless.views import side_by_side
 
 
 def blocks_to_fit(estimator: BaseEstimator, X: Any, y: Any = None) -> Blocks | None:
@@ -19,6 +19,16 @@ def blocks_to_fit(estimator: BaseEstimator, X: Any, y: Any = None) -> Blocks | N
     if isinstance(X, Blocks) or lies_elsewhere(X):
         return in_blocks(X, y, views=None if isinstance(X, Blocks) else estimator.views)
     return None
+
+
+def blocks_to_learn(estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Blocks | None:
+    """`blocks_to_fit` of an estimator that cannot do without y."""
+    blocks = blocks_to_fit(estimator, X, y)
+    if y is None and not (blocks and blocks.has_labels):
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    if blocks is not None and sample_weight is not None:
+        raise ValueError("sample_weight is not for data in blocks: repeat rows, or weigh classes by class_weight.")
+    return blocks
 
 
 def blocks_to_use(estimator: BaseEstimator, X: Any) -> Blocks | None:
@@ -32,12 +42,9 @@ def blocks_to_use(estimator: BaseEstimator, X: Any) -> Blocks | None:
     return in_blocks(X, views=columns if one_array else None).match(estimator.layout_)
 
 
-def answered(estimator: BaseEstimator, method: str, blocks: Blocks, example: Views) -> Any:
-    """What a method of a fitted estimator says of every sample: Rows, or a Dask array; the estimator travels.
-
-    example : a sample that the estimator knows, to see what its answers look like
-    """
-    answer = _array(getattr(estimator, method)(example))
+def answered(estimator: Any, method: str, blocks: Blocks) -> Any:
+    """What a method of a fitted estimator says of every sample: Rows, or a Dask array; the estimator travels."""
+    answer = _array(getattr(estimator, method)(estimator.known_samples()[:1]))  # what its answers look like
     width = answer.shape[1] if answer.ndim == 2 else None
     return blocks.mapped(partial(_answer, estimator, method), width, answer.dtype, method.replace("_", " "))
 

@@ -12,13 +12,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
-from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
+from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import MergedCopies, merged_copies
+from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.fitted_html import Curve, Fact, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
-from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_as_given, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import (
@@ -138,14 +138,8 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         return self
 
     def _fit_anything(self, X: Any, y: Any, sample_weight: Any) -> None:
-        blocks = blocks_to_fit(self, X, y)
-        if y is None and not (blocks and blocks.has_labels):
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        blocks = blocks_to_learn(self, X, y, sample_weight)
         if blocks is not None:
-            if sample_weight is not None:
-                raise ValueError(
-                    "sample_weight is not for data in blocks: weigh classes by class_weight, or repeat rows."
-                )
             self.head_ = self._fit_blocks(blocks)
             return
         views = views_as_given(self, X)
@@ -208,7 +202,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         self._check_is_fitted()
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "decision_function", blocks, self.known_samples()[:1])
+            return answered(self, "decision_function", blocks)
         return self.labels_.scores(self._margins(X))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -216,7 +210,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         self._check_is_fitted()
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "predict", blocks, self.known_samples()[:1])
+            return answered(self, "predict", blocks)
         return self._decide(self._margins(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -227,7 +221,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         self._check_is_fitted()
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "predict_proba", blocks, self.known_samples()[:1])
+            return answered(self, "predict_proba", blocks)
         return self.calibration_.probabilities(self._margins(X).astype(np.float64))
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:

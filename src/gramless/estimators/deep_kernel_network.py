@@ -19,8 +19,7 @@ from gramless.engine import choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_fit
 from gramless.estimators.first_look import check_domains, first_look
-from gramless.estimators.fitted import FittedOnViews
-from gramless.estimators.in_one_step import fitted_in_one_step
+from gramless.estimators.fitted import FittedOnViews, fitted_in_one_step
 from gramless.estimators.inputs import as_labels, generator_from, remember_layout, seed_from, views_to_fit
 from gramless.estimators.network_learning import learn_kernel
 from gramless.estimators.number_learning import learn_from_numbers

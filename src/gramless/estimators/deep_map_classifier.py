@@ -205,7 +205,8 @@ class DeepMapClassifier(LearnsInTurn):
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
         learning = learning_of(self.kernel)
-        look = first_look(blocks, self._sample_size(), seed_from(self.random_state), learning)
+        n_looked_at = DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
+        look = first_look(blocks, n_looked_at, seed_from(self.random_state), learning)
         assert look.labels is not None
         assert look.sample.labels is not None
         self.labels_ = look.labels.labels
@@ -242,9 +243,6 @@ class DeepMapClassifier(LearnsInTurn):
         super()._number_as_given(samples, labelled)
         if self.map_network_.landmark_indices_ is not None:
             self.map_network_.landmark_indices_ = samples.rows[self.map_network_.landmark_indices_]
-
-    def _sample_size(self) -> int:
-        return DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
 
     def check_fitted(self) -> None:
         self._check_layout(self.map_network_.layout_)

@@ -20,9 +20,8 @@ from gramless.engine import Plan, choose_device
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
 from gramless.estimators.first_look import check_domains, first_look
-from gramless.estimators.fitted import FittedOnViews
+from gramless.estimators.fitted import FittedOnViews, fitted_in_one_step
 from gramless.estimators.given_kernel import KERNEL, describe, fitted_kernel, learning_of, network_to_fit
-from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import (
     generator_from,
     like_input,
@@ -229,7 +228,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            return answered(self, "transform", blocks, self.known_samples()[:1])
+            return answered(self, "transform", blocks)
         views = views_to_use(self, X)
         return like_input(self.map_.transform(views), views)
 

@@ -1,16 +1,21 @@
-"""What fit sets on an estimator: declared with its type, so that a fitted estimator can be known to be whole."""
+"""What fit sets on an estimator: all at once, and declared with its type, so that it can be known to be whole."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from functools import cache
-from typing import Any, ClassVar, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_origin, get_type_hints
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from gramless.errors import DataError
 from gramless.views import Layout
+
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 class FittedOnViews:
@@ -40,6 +45,20 @@ class FittedOnViews:
         """Refuse a part of the estimator that knows other views."""
         if layout != self.layout_:
             raise DataError(f"an estimator of the views {self.layout_} holds a part of the views {layout}.")
+
+
+@contextmanager
+def fitted_in_one_step(estimator: Estimator, *, going_on: bool = False) -> Iterator[Estimator]:
+    """A twin of the estimator, to be fitted in its place; in the end the estimator gets all of its attributes.
+
+    going_on : the twin knows what the estimator has learned; otherwise nothing of a fit before survives
+    """
+    twin = copy(estimator)
+    if not going_on:
+        for name in [name for name in vars(twin) if name.endswith("_") and not name.startswith("__")]:
+            delattr(twin, name)  # by scikit-learn's convention, these are what fit has set
+    yield twin
+    estimator.__dict__ = twin.__dict__
 
 
 @cache

@@ -10,8 +10,8 @@ from sklearn.utils import check_consistent_length
 
 from gramless.errors import DataError
 from gramless.estimators.classifier import ViewsClassifier
+from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.given_kernel import learning_of
-from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import FitSummary, LabelCounts, LeastSquares, OnlineHead, SquaredHinge

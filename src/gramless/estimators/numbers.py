@@ -91,7 +91,7 @@ class TargetScale:
         """Of mean 0 and spread 1: (n, n_targets)."""
         columns = y.reshape(len(y), -1)
         if columns.shape[1] != self.n_targets:
-            raise DataError(f"{columns.shape[1]} targets per sample came, and {self.n_targets} before.")
+            raise DataError(f"got {columns.shape[1]} targets per sample, and {self.n_targets} before.")
         return columns / self.spread - self.mean / self.spread
 
     def means(self, standard: np.ndarray) -> np.ndarray:

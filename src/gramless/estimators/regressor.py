@@ -13,12 +13,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
-from gramless.estimators.block_inputs import answered, blocks_to_fit, blocks_to_use
+from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import DistinctSamples, distinct_samples
+from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
 from gramless.estimators.given_kernel import describe
 from gramless.estimators.importances import Explained
-from gramless.estimators.in_one_step import fitted_in_one_step
 from gramless.estimators.inputs import views_as_given, views_to_use
 from gramless.estimators.numbers import TargetScale, as_numbers
 from gramless.estimators.parameters import PENALTY
@@ -101,12 +101,8 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         return self
 
     def _fit_anything(self, X: Any, y: Any, sample_weight: Any) -> None:
-        blocks = blocks_to_fit(self, X, y)
-        if y is None and not (blocks and blocks.has_labels):
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        blocks = blocks_to_learn(self, X, y, sample_weight)
         if blocks is not None:
-            if sample_weight is not None:
-                raise ValueError("with data in blocks there are no sample weights: leave sample_weight=None.")
             self._fit_blocks(blocks)
             return
         views = views_as_given(self, X)
@@ -152,8 +148,8 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
-            means = answered(self, "predict", blocks, self.known_samples()[:1])
-            return (means, answered(self, "_deviations_of", blocks, self.known_samples()[:1])) if return_std else means
+            means = answered(self, "predict", blocks)
+            return (means, answered(self, "_deviations_of", blocks)) if return_std else means
         views = views_to_use(self, X)
         means = self.targets_.means(np.concatenate([self.ridge_.means(self._features(b)) for b in self._pieces(views)]))
         return (means, self._deviations(views)) if return_std else means

@@ -1,14 +1,14 @@
 """Classifiers on kernels and maps: labels in, margins out."""
 
 from gramless.heads.batched import fit_all_labels
-from gramless.heads.blockwise import NewtonTotals, Totals, fit_over_blocks, newton_totals
+from gramless.heads.blockwise import NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.calibration import Calibration
 from gramless.heads.choosing import Choice, Contest, SettingsPoint, choose
 from gramless.heads.decisions import Threshold, TopK
 from gramless.heads.f1_thresholds import f1_thresholds
 from gramless.heads.labelling import learn_labelling
 from gramless.heads.labels import LabelCounts, Labels
-from gramless.heads.losses import HuberizedHinge, LeastSquares, MarginLoss, SquaredHinge
+from gramless.heads.losses import LeastSquares, MarginLoss, SquaredHinge
 from gramless.heads.online import FitSummary, OnlineHead
 from gramless.heads.out_of_fold import out_of_fold_scores, stratified_folds
 from gramless.heads.svm import Head, Weights, fit_kernel_svms
@@ -21,7 +21,6 @@ __all__ = [
     "Contest",
     "FitSummary",
     "Head",
-    "HuberizedHinge",
     "LabelCounts",
     "Labels",
     "LeastSquares",
@@ -34,7 +33,6 @@ __all__ = [
     "Threshold",
     "TopGains",
     "TopK",
-    "Totals",
     "Weights",
     "choose",
     "f1_thresholds",

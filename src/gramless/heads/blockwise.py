@@ -8,13 +8,13 @@ where x ends in a constant feature 1 whose weight makes the bias. All that a ste
 value, gradient and Hessian of the losses at w, and sums over samples are sums over blocks of sums over samples:
 blocks may be cut anywhere, come in any order, and be summed on any machine. Nothing is kept per sample.
 
-The squared and the Huberised hinge are piecewise quadratic, and so is P. Newton's step with the whole Hessian
+The squared hinge is piecewise quadratic, and so is P. Newton's step with the whole Hessian
 
     H = I + sum_i curvature_i x_i x_i'
 
 ends in the optimum of the piece that w is in: as soon as no sample changes its piece, one step ends in the optimum
 itself. Far from it a step moves margins across kinks, and then the mean curvature over how far they will move tells
-more than that at a point, which of a narrow Huberised hinge only few samples have:
+more than that at a point, which of a loss with narrow kinks only few samples have:
 
     curvature_i = (slope_i(m_i + reach) - slope_i(m_i - reach)) / (2 reach),
 
@@ -22,10 +22,10 @@ the reach being a share of how far the margins moved before, the root of d'(H - 
 falls to zero as the weights settle. It widens where a step had to be shortened and gained next to nothing of what it
 promised: kinks beyond the reach were in its way, and the step after it would be the same. Measured in passes over
 20,000 samples with 100 features and 4 labels, from w = 0 and from the head of 2,000 samples: the squared hinge takes 6
-or 7 and 4, for C from 0.01 to 100; a Huberised hinge with C = 1 and a width of 0.1 takes 8 and 6 (20 and 14 without a
-reach), a width of 0.01, at whose kinks few samples are, 24 and 20 (over 50). A hard margin is the worst: some 60 for
-200 separable samples with 8 features and C = 10,000, and up to hundreds for fewer samples than features; `batched` is
-for those.
+or 7 and 4, for C from 0.01 to 100; a Huberised hinge (tests/heads/huberized.py) with C = 1 and a width of 0.1 takes 8
+and 6 (20 and 14 without a reach), a width of 0.01, at whose kinks few samples are, 24 and 20 (over 50). A hard margin
+is the worst: some 60 for 200 separable samples with 8 features and C = 10,000, and up to hundreds for fewer samples
+than features; `batched` is for those.
 
 A pass at (L, d + 1) weights costs, per label, 4 n d operations for margins and gradient and n_active d^2 for the
 Hessian, where n_active samples have a curvature, about those with margins under 1; solving for the step is d^3 / 3,

@@ -87,7 +87,7 @@ class Calibration:
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """(n, n_labels), between 0 and 1; within a label nothing changes places. No score, NaN, stays one."""
         if scores.shape[-1] != len(self.shift):
-            raise DataError(f"scores of {scores.shape[-1]} labels came, but {len(self.shift)} are calibrated.")
+            raise DataError(f"got scores of {scores.shape[-1]} labels, but {len(self.shift)} are calibrated.")
         certain = expit(self.slope * _unusual(scores, self.shift, self.scale) + self.offset)
         return self.least + (self.most - self.least) * certain
 

@@ -159,13 +159,13 @@ def choose(contest: Contest, heads: Sequence[str], C: float | None) -> Choice:
     return Choice(winner.head, winner.C, curve, winner.scores)
 
 
-def chosen_ridge(vectors: np.ndarray, signs: np.ndarray, *, multilabel: bool = False) -> Choice:
+def chosen_ridge(vectors: np.ndarray, signs: np.ndarray) -> Choice:
     """The best ridge regression on vectors (n, d), and what it says of samples that were left out."""
 
     def no_other(head: str, C: float, rows: np.ndarray) -> Head:
         raise AssertionError("there are no other heads")
 
-    return _best_ridge(Contest(vectors, signs, np.ones(len(signs)), multilabel, no_other, 0), None)
+    return _best_ridge(Contest(vectors, signs, np.ones(len(signs)), False, no_other, 0), None)
 
 
 def n_folds_to_judge(n_samples: int) -> int:

@@ -93,7 +93,7 @@ class Labels:
         if self.multilabel:
             indicator = y.toarray() if sparse.issparse(y) else np.asarray(y)
             if indicator.ndim != 2 or indicator.shape[1] != len(self.classes):
-                raise DataError(f"labels of shape {indicator.shape} came for {len(self.classes)} labels per sample.")
+                raise DataError(f"got labels of shape {indicator.shape} for {len(self.classes)} labels per sample.")
             return np.where(indicator > 0, 1.0, -1.0)
         y = np.asarray(y)
         codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)

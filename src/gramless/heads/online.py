@@ -179,11 +179,8 @@ class OnlineHead:
         only = np.sign(self.counts[:, 1] - self.counts[:, 0]).astype(float)
         return Head(np.where(varied, self.w[:, :-1], 0.0), np.where(varied[:, 0], self.w[:, -1], only), 1)
 
-    def update(self, phi: Any, signs: np.ndarray, *, max_iter: int = 50) -> Self:
-        """With one more block: phi (n, d), float32 or float64, an array or a tensor on any device; signs (n, L).
-
-        max_iter : most passes over the block
-        """
+    def update(self, phi: Any, signs: np.ndarray) -> Self:
+        """With one more block: phi (n, d), float32 or float64, an array or a tensor on any device; signs (n, L)."""
         signs = np.asarray(signs)
         n_labels, n_features = len(self.w), self.w.shape[1] - 1
         if signs.shape[1:] != (n_labels,) or tuple(phi.shape) != (len(signs), n_features):
@@ -208,7 +205,6 @@ class OnlineHead:
             Head(self.w[:, :-1], self.w[:, -1], 1),
             np.ones(n_labels, dtype=bool),
             budget=self.hessian.nbytes,  # as much again as is kept
-            max_iter=max_iter,
         )
         w = np.column_stack([fitted.coefficients, fitted.intercepts])
         block = of_block(w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))

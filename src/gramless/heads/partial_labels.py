@@ -15,7 +15,7 @@ from gramless.heads.svm import Head
 from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
 
-TOLERANCE = 1e-4  # as where all labels are known
+TOLERANCE, MOST_STEPS = 1e-4, 1_000  # as where all labels are known
 
 
 def fit_known_ridges(phi: np.ndarray, signs: np.ndarray, C: float) -> Head:
@@ -48,7 +48,7 @@ def fit_known_ridges(phi: np.ndarray, signs: np.ndarray, C: float) -> Head:
     return Head(coefficients.astype(phi.dtype), intercepts.astype(phi.dtype), 1)
 
 
-def fit_known_hinges(phi: np.ndarray, signs: np.ndarray, C: float, *, budget: int, max_iter: int = 1000) -> Head:
+def fit_known_hinges(phi: np.ndarray, signs: np.ndarray, C: float, *, budget: int) -> Head:
     """One linear SVM with the squared hinge per column of signs: +1, -1, or 0 where nobody knows.
 
     A sample whose label is not known has a box of width 0 in that label's problem, which is as if it were not there:
@@ -67,8 +67,8 @@ def fit_known_hinges(phi: np.ndarray, signs: np.ndarray, C: float, *, budget: in
             labels = varied[block]
             y = design.exact(signs[:, labels].T)
             problem = PrimalProblem(design, SquaredHinge(), y, C * y.abs(), torch.ones_like(y[:, :1]))
-            w, n_steps, n_left = solve(problem, TOLERANCE, max_iter, progress)
-            warn_if_unfinished(n_left, len(intercepts), f"{max_iter} Newton steps")
+            w, n_steps, n_left = solve(problem, TOLERANCE, MOST_STEPS, progress)
+            warn_if_unfinished(n_left, len(intercepts), f"{MOST_STEPS} Newton steps")
             coefficients[labels] = w[:, :-1].numpy()
             intercepts[labels] = w[:, -1].numpy()
             n_iter = max(n_iter, n_steps)

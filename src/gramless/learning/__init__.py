@@ -14,12 +14,11 @@ from gramless.learning.objectives import (
 )
 from gramless.learning.ridge_trainer import learn_by_leave_one_out
 from gramless.learning.settings import Learning, LeaveOneOut, SemiSupervised, Supervised, make_learning
-from gramless.learning.svm_dual import DualSolution, box, solve_svm_duals
+from gramless.learning.svm_dual import box, solve_svm_duals
 from gramless.learning.trainer import LearningResult, learn
 
 __all__ = [
     "CurvePoint",
-    "DualSolution",
     "ElementaryValues",
     "LaplacianObjective",
     "Learning",

@@ -1,14 +1,21 @@
-"""What people see: HTML pages made from templates, which of many things are on them, and texts of strangers."""
+"""What people see: HTML pages from templates, which of many things are on them, problems, and texts of strangers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gramless.support.packages import needed
 
 Item = TypeVar("Item")
+
+
+class Problem(NamedTuple):
+    """Something that a person should know: what it is about, and what is the matter with it."""
+
+    name: str
+    reason: str
 
 
 def render(package: str, template: str, **values: Any) -> str:

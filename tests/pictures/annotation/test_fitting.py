@@ -10,7 +10,7 @@ from safetensors import safe_open
 import gramless as gl
 from gramless.errors import DataError
 from gramless.pictures.annotation import fit_annotator, fitting
-from gramless.pictures.datasets import Problem
+from gramless.support.pages import Problem
 from tests.pictures.annotation.conftest import VIEWS
 
 

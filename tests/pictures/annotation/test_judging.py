@@ -9,8 +9,9 @@ import pytest
 from gramless.errors import DataError
 from gramless.heads import Calibration, TopGains
 from gramless.pictures.annotation import Album, Annotator, judge
-from gramless.pictures.datasets import AnnotatedPictures, Problem
+from gramless.pictures.datasets import AnnotatedPictures
 from gramless.pictures.features import Described
+from gramless.support.pages import Problem
 from gramless.views import Views
 
 MARGINS = np.array([[-1.0, 2.0, 0.5], [1.5, -1.0, -2.0], [1.0, 0.0, -1.0], [-1.2, 1.0, 3.0]])

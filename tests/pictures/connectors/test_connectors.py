@@ -277,8 +277,8 @@ def test_immich_is_asked_as_its_own_client_asks(up):
 
 
 def test_immich_s_tags_have_no_empty_parts():
-    assert immich._tag("/Mine/", "animal|cat") == "Mine/animal/cat"
-    assert immich._tag("Gramless", "|either/or|") == "Gramless/either-or"
+    assert immich.tag_name("/Mine/", "animal|cat") == "Mine/animal/cat"
+    assert immich.tag_name("Gramless", "|either/or|") == "Gramless/either-or"
 
 
 def test_immich_s_refusals_are_explained(studio, up):
@@ -431,11 +431,11 @@ def test_several_annotations_teach_at_once(labelling, ask):
 
 def test_a_personal_access_token_is_exchanged(labelling):
     backend, _ = labelling
-    other = label_studio.Backend(backend.annotator, backend._studio + "/", PERSONAL)
+    other = label_studio.Backend(backend.annotator, backend.studio + "/", PERSONAL)
     request = {"tasks": [task(0)], "label_config": CONFIG}
     assert other.predict(request)["results"] == backend.predict(request)["results"]
     with pytest.raises(DataError, match="Check --studio and --token"):
-        label_studio.Backend(backend.annotator, backend._studio, "not.the.same").predict(request)
+        label_studio.Backend(backend.annotator, backend.studio, "not.the.same").predict(request)
 
 
 @pytest.mark.parametrize(

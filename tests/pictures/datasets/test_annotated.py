@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramless.pictures.datasets import AnnotatedPictures, Problem
+from gramless.pictures.datasets import AnnotatedPictures
 from gramless.pictures.datasets.annotated import mark_keywords
+from gramless.support.pages import Problem
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def decoder():
 
 
 def most_memory(decoder) -> int:
-    status = Path(f"/proc/{decoder._process.pid}/status").read_text()
+    status = Path(f"/proc/{decoder.process.pid}/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
 
@@ -116,8 +116,8 @@ def test_a_picture_without_end_is_given_up_and_the_next_one_read(decoder, monkey
 def test_a_worker_that_died_is_told_and_replaced(decoder, rng):
     picture = encoded(photo(rng))
     first = decoder.decode(picture, 384)
-    decoder._process.kill()
-    decoder._process.wait()
+    decoder.process.kill()
+    decoder.process.wait()
     with pytest.raises(UndecodableError, match="ends its decoder"):
         decoder.decode(picture, 384)
     np.testing.assert_array_equal(decoder.decode(picture, 384), first)
@@ -149,7 +149,7 @@ def test_what_is_simple_needs_no_worker(rng):
 def test_what_might_take_too_much_is_read_by_the_worker(as_file, tmp_path, monkeypatch):
     """And refused as the worker refuses it: this process has no limit of its own."""
     monkeypatch.setattr(decoder_module, "MEMORY", 64 * MEGABYTE)
-    monkeypatch.setattr(decoder_module, "_decoder", None)
+    the_decoder().close()  # the next one has the limit
     content = blank_png(SIDE, 8, 2, 3)
     (tmp_path / "a.png").write_bytes(content)
     try:

@@ -143,6 +143,7 @@ def test_a_full_disk_leaves_the_picture_whole(tmp_path, monkeypatch):
 
     monkeypatch.setattr("gramless.support.atomic.os.fsync", full)
     _, problems = give_all([(picture, SEA)], STAMP, "inside")
+    assert problems[0].name == str(picture)
     assert "No space left" in problems[0].reason
     assert picture.read_bytes() == CARRIED["xmp"]
     assert names_in(tmp_path) == ["a.jpg"]

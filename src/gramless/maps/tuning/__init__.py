@@ -6,16 +6,14 @@ from gramless.maps.tuning.algorithm1 import tune_algorithm1
 from gramless.maps.tuning.held_out import TuningResult, error_gradient, held_out_error
 from gramless.maps.tuning.landmark_descent import move_landmarks
 from gramless.maps.tuning.representer import RepresenterMap
-from gramless.maps.tuning.supervised_finish import FinishedMap, finish_with_labels, ranking
+from gramless.maps.tuning.supervised_finish import finish_with_labels, ranking
 
 TUNERS: dict[str, Callable[..., TuningResult]] = {"landmarks": move_landmarks, "algorithm1": tune_algorithm1}
 """Ways of tuning by name: functions of a CollapsedMap, Views and a torch.Generator."""
 
 __all__ = [
     "TUNERS",
-    "FinishedMap",
     "RepresenterMap",
-    "TuningResult",
     "error_gradient",
     "finish_with_labels",
     "held_out_error",

@@ -4,7 +4,7 @@ from gramless.pictures.annotation.album import Album, Neighbour
 from gramless.pictures.annotation.annotator import Annotation, Annotator, Answers, Look, Suggestion, load_annotator
 from gramless.pictures.annotation.fitting import FittedAnnotator, fit_annotator
 from gramless.pictures.annotation.judging import Judgement, judge
-from gramless.pictures.annotation.quality import Counts, KeywordQuality, Quality
+from gramless.pictures.annotation.quality import Counts, Quality
 
 __all__ = [
     "Album",
@@ -14,7 +14,6 @@ __all__ = [
     "Counts",
     "FittedAnnotator",
     "Judgement",
-    "KeywordQuality",
     "Look",
     "Neighbour",
     "Quality",

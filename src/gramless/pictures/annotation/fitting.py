@@ -12,9 +12,10 @@ from gramless.errors import DataError
 from gramless.estimators import DeepMapClassifier
 from gramless.pictures.annotation.album import Album
 from gramless.pictures.annotation.annotator import Annotator
-from gramless.pictures.datasets import AnnotatedPictures, Problem
+from gramless.pictures.datasets import AnnotatedPictures
 from gramless.pictures.features import STANDARD, FeatureCache, PictureFeatures, make_thumbnail
 from gramless.pictures.features.names import vocabularies_of
+from gramless.support.pages import Problem
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 

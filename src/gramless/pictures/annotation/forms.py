@@ -15,8 +15,8 @@ from rich.text import Text
 from gramless.errors import DataError
 from gramless.pictures.annotation.annotator import Annotation
 from gramless.pictures.metadata.marks import Given, Stamp
-from gramless.pictures.metadata.writing import Place, Writing, WritingProblem, give_all
-from gramless.support.pages import COMMANDS, printable
+from gramless.pictures.metadata.writing import Place, Writing, give_all
+from gramless.support.pages import COMMANDS, Problem, printable
 
 SEPARATORS = (";",)  # between the keywords of one cell, for whoever reads the file back
 FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width
@@ -34,7 +34,7 @@ def annotation_table(annotations: Sequence[Annotation]) -> Table:
 
 def write_metadata(
     annotations: Iterable[Annotation], model: str, place: Place, *, dry: bool = False
-) -> tuple[list[Writing], list[WritingProblem]]:
+) -> tuple[list[Writing], list[Problem]]:
     """Keywords into sidecars or into the pictures, marked as given by `model` today: what was done, and what not."""
     stamp = Stamp(model, datetime.now(UTC).isoformat(timespec="seconds"))
     wanted = [(each.path, tuple(Given(*suggestion) for suggestion in each.suggestions)) for each in annotations]

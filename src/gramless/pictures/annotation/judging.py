@@ -11,9 +11,10 @@ import numpy as np
 from gramless.errors import DataError
 from gramless.pictures.annotation.annotator import Annotation, Annotator
 from gramless.pictures.annotation.quality import Quality, quality_of
-from gramless.pictures.datasets import AnnotatedPictures, Problem
+from gramless.pictures.datasets import AnnotatedPictures
 from gramless.pictures.features import FeatureCache
 from gramless.pictures.metadata.fields import lineage, paths_of_names
+from gramless.support.pages import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,14 +101,14 @@ def tag_all(annotator: Annotator, immich: Immich, parent: str, dry_run: bool = F
             finally:
                 progress.advance()
             for keyword, _ in look.suggestions:
-                with_keyword[_tag(parent, keyword)].append(asset["id"])
+                with_keyword[tag_name(parent, keyword)].append(asset["id"])
     if dry_run or not with_keyword:
         return {name: len(ids) for name, ids in sorted(with_keyword.items())}
     tags = immich.tag(sorted(with_keyword))
     return {name: immich.put_tag(tags[name], ids) for name, ids in sorted(with_keyword.items())}
 
 
-def _tag(parent: str, keyword: str) -> str:
+def tag_name(parent: str, keyword: str) -> str:
     """The full name of a keyword's tag as Immich will have it: it leaves empty parts between slashes out."""
     parts = [*parent.split("/"), *keyword.replace("/", "-").split("|")]
     return "/".join(part for part in parts if part)

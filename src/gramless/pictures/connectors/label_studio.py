@@ -47,7 +47,7 @@ class Backend:
 
     def __init__(self, annotator: Annotator, studio: str, token: str = "", output: Path | None = None) -> None:
         self.annotator = annotator
-        self._studio, self._token, self._output = studio.rstrip("/"), token, output
+        self.studio, self._token, self._output = studio.rstrip("/"), token, output
         self._learned = 0
         self._opener = direct_opener()
 
@@ -104,10 +104,10 @@ class Backend:
         return {"status": "ok", "model_version": self.version}
 
     def _fetch(self, address: str) -> bytes:
-        whole, studio = urlsplit(urljoin(self._studio + "/", str(address))), urlsplit(self._studio)
+        whole, studio = urlsplit(urljoin(self.studio + "/", str(address))), urlsplit(self.studio)
         if (whole.scheme, whole.netloc) != (studio.scheme, studio.netloc):
             raise DataError(
-                f"{whole.netloc or address} is not Label Studio at {self._studio}: nothing is fetched there."
+                f"{whole.netloc or address} is not Label Studio at {self.studio}: nothing is fetched there."
             )
         return self._asked(Request(whole.geturl(), headers=self._authorization()))
 
@@ -115,7 +115,7 @@ class Backend:
         if self._token.count(".") != JWT_DOTS:
             return {"Authorization": f"Token {self._token}"} if self._token else {}
         body, headers = json.dumps({"refresh": self._token}).encode(), {"Content-Type": "application/json"}
-        answer = self._asked(Request(f"{self._studio}/api/token/refresh", body, headers))
+        answer = self._asked(Request(f"{self.studio}/api/token/refresh", body, headers))
         try:
             access = json.loads(answer)["access"]
         except (ValueError, KeyError, TypeError) as error:

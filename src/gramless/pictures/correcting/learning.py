@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SAME_PICTURE = 0.999  # a cosine from which on two pictures of one name are one; rounding to float16 leaves 0.99999
-CURVE_FOLDS = 3
+CURVE_FOLDS, CURVE_POINTS = 3, 5
 LEAST_JUDGED = 6  # pictures that a quality is measured on
 
 
@@ -95,7 +95,7 @@ def learn_again(base: Annotator, taught: Taught) -> Annotator:
     return replace(base, classifier=classifier, keywords=lesson.keywords, album=album)
 
 
-def learning_curve(base: Annotator, taught: Taught, n_points: int = 5) -> tuple[CurvePoint, ...]:
+def learning_curve(base: Annotator, taught: Taught) -> tuple[CurvePoint, ...]:
     """Quality on answered pictures by models that have not seen them, by how many of the others they learned from.
 
     Every point judges the same pictures, those of which all is known, so that the points compare: in each of three
@@ -110,7 +110,7 @@ def learning_curve(base: Annotator, taught: Taught, n_points: int = 5) -> tuple[
         return ()
     folds = np.full(len(taught), -1)
     folds[judged] = stratified_folds(signs[judged], CURVE_FOLDS, torch.Generator().manual_seed(0))
-    numbers = np.unique(np.linspace(0, len(taught), n_points).round().astype(int))
+    numbers = np.unique(np.linspace(0, len(taught), CURVE_POINTS).round().astype(int))
     taught_anew = with_new_penalty(base.classifier, lesson.vectors, lesson.signs, lesson.new)
     points = []
     for number in numbers.tolist():

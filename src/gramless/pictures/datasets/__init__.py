@@ -1,15 +1,12 @@
 """Annotated pictures: your own, with keyword files or what they carry, and COREL5k."""
 
-from gramless.pictures.datasets.annotated import AnnotatedPictures, AnnotatedViews, Problem
+from gramless.pictures.datasets.annotated import AnnotatedPictures
 from gramless.pictures.datasets.corel5k import is_corel5k, read_corel5k
 from gramless.pictures.datasets.folders import read_annotated
-from gramless.pictures.datasets.picture_files import FoundPictures, find_pictures, find_written
+from gramless.pictures.datasets.picture_files import find_pictures, find_written
 
 __all__ = [
     "AnnotatedPictures",
-    "AnnotatedViews",
-    "FoundPictures",
-    "Problem",
     "find_pictures",
     "find_written",
     "is_corel5k",

@@ -1,22 +1,15 @@
-"""Samples with keywords: as picture files, or as views that were computed elsewhere."""
+"""Picture files with keywords."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gramless.views import Views
-
-
-class Problem(NamedTuple):
-    """Something in the data that a person should know: what it is about, and what is the matter with it."""
-
-    name: str
-    reason: str
+from gramless.support.pages import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +37,6 @@ class AnnotatedPictures:
             names=tuple(self.names[i] for i in chosen),
             labels=self.labels[chosen],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class AnnotatedViews:
-    """Views and their keywords: row i of every view, name i and row i of labels belong together."""
-
-    views: Views
-    names: tuple[str, ...]
-    keywords: tuple[str, ...]
-    labels: np.ndarray  # (n, n_keywords) int8
 
 
 def mark_keywords(keywords_of: Sequence[Collection[str]], vocabulary: Sequence[str]) -> np.ndarray:

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.io import loadmat
 
 from gramless.errors import DataError
-from gramless.pictures.datasets.annotated import AnnotatedPictures, Problem
+from gramless.pictures.datasets.annotated import AnnotatedPictures
 from gramless.pictures.datasets.keyword_files import read_lines
+from gramless.support.pages import Problem
 
 Part = Literal["train", "test"]
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 from gramless.errors import DataError
-from gramless.pictures.datasets.annotated import AnnotatedPictures, Problem, mark_keywords
+from gramless.pictures.datasets.annotated import AnnotatedPictures, mark_keywords
 from gramless.pictures.datasets.keyword_files import Keywords, clean_keywords, read_keyword_file
 from gramless.pictures.datasets.picture_files import find_pictures
 from gramless.pictures.metadata.fields import lineage, paths_of_names, unique
 from gramless.pictures.metadata.reading import carried_keywords
+from gramless.support.pages import Problem
 from gramless.support.progress import ProgressBar
 
 _WAYS_TO_NAME: tuple[Callable[[PurePosixPath], str], ...] = (

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gramless.errors import DataError
-from gramless.pictures.datasets.annotated import Problem
 from gramless.pictures.metadata.files import sidecar_of
 from gramless.pictures.metadata.writing import Place
+from gramless.support.pages import Problem
 
 SUFFIXES = frozenset(
     {".apng", ".avif", ".avifs", ".bmp", ".gif", ".png", ".tif", ".tiff", ".webp"}

@@ -3,18 +3,16 @@
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.extractor import Described, PictureFeatures
 from gramless.pictures.features.names import HANDCRAFTED, LEARNED, STANDARD
-from gramless.pictures.features.pictures import LONGEST_SIDE, PictureError, Source, make_thumbnail, read_picture
+from gramless.pictures.features.pictures import PictureError, make_thumbnail, read_picture
 
 __all__ = [
     "HANDCRAFTED",
     "LEARNED",
-    "LONGEST_SIDE",
     "STANDARD",
     "Described",
     "FeatureCache",
     "PictureError",
     "PictureFeatures",
-    "Source",
     "make_thumbnail",
     "read_picture",
 ]

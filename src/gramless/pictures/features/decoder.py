@@ -38,7 +38,7 @@ class Decoder:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._turn = Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     def decode(self, source: Path | bytes, longest_side: int) -> NDArray[np.uint8]:
         """What `decoding.decode` gives of a file or its content; UndecodableError where that takes too much as well."""
@@ -86,25 +86,25 @@ class Decoder:
             self._end()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+        if self.process is None:
             command = [sys.executable, "-P", "-c", START, decoding.__file__, str(MEMORY)]
             few_threads = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=nowhere, env=os.environ | few_threads
             )
-            if not _pipe(self._process.stdout).readline():
+            if not _pipe(self.process.stdout).readline():
                 self._end()
                 raise GramlessError(
                     f"the process that decodes pictures does not start. Mend that first: {shlex.join(command)}"
                 )
-        return self._process
+        return self.process
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
 
 
 def the_decoder() -> Decoder:

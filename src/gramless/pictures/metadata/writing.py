@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gramless.pictures.metadata.files import (
     NEW_PACKET,
@@ -27,15 +27,9 @@ from gramless.pictures.metadata.marks import OURS, Given, Stamp, marks_of
 from gramless.pictures.metadata.packet import Packet, PacketError
 from gramless.pictures.metadata.reading import carried_keywords, keywords_inside
 from gramless.support.atomic import sync_folder, write_atomically
+from gramless.support.pages import Problem
 
 Place = Literal["beside", "inside"]
-
-
-class WritingProblem(NamedTuple):
-    """A file that was left as it is, and why."""
-
-    path: Path
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -117,36 +111,34 @@ def plan_taking_back(path: Path, place: Place) -> Writing:
 
 def give_all(
     wanted: Iterable[tuple[Path, tuple[Given, ...]]], stamp: Stamp, place: Place, *, dry: bool = False
-) -> tuple[list[Writing], list[WritingProblem]]:
+) -> tuple[list[Writing], list[Problem]]:
     """Every picture's keywords; what could not be done is returned, and spoils no other. `dry` changes nothing."""
     pictures = ((sidecar_of(picture) if place == "beside" else picture, picture, given) for picture, given in wanted)
     return _all(((path, partial(plan_giving, picture, given, stamp, place)) for path, picture, given in pictures), dry)
 
 
-def say_all(said: Iterable[tuple[Path, Said]]) -> tuple[list[Writing], list[WritingProblem]]:
+def say_all(said: Iterable[tuple[Path, Said]]) -> tuple[list[Writing], list[Problem]]:
     """What a person says of pictures, into their sidecars."""
     return _all(((sidecar_of(picture), partial(plan_saying, picture, words)) for picture, words in said), False)
 
 
-def take_back_all(
-    places: Iterable[tuple[Path, Place]], *, dry: bool = False
-) -> tuple[list[Writing], list[WritingProblem]]:
+def take_back_all(places: Iterable[tuple[Path, Place]], *, dry: bool = False) -> tuple[list[Writing], list[Problem]]:
     """Our keywords out of every sidecar and picture. `dry` changes nothing."""
     return _all(((path, partial(plan_taking_back, path, place)) for path, place in places), dry)
 
 
-def _all(plans: Iterable[tuple[Path, Callable[[], Writing]]], dry: bool) -> tuple[list[Writing], list[WritingProblem]]:
+def _all(plans: Iterable[tuple[Path, Callable[[], Writing]]], dry: bool) -> tuple[list[Writing], list[Problem]]:
     done: list[Writing] = []
-    problems: list[WritingProblem] = []
+    problems: list[Problem] = []
     for path, plan in plans:
         try:
             writing = plan()
             if not dry:
                 writing.do()
         except PacketError as error:
-            problems.append(WritingProblem(path, f"{error}, so it is left alone."))
+            problems.append(Problem(str(path), f"{error}, so it is left alone."))
         except OSError as error:
-            problems.append(WritingProblem(path, f"cannot be written ({error.strerror})."))
+            problems.append(Problem(str(path), f"cannot be written ({error.strerror})."))
         else:
             done.append(writing)
     return done, problems

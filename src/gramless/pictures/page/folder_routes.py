@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
@@ -169,7 +170,7 @@ def folder_router(folder: OpenFolder) -> APIRouter:
         words = folder.words()
         _, failed = await _told(say_all, words)
         with_keywords = sum(bool(said.has) for _, said in words)
-        reasons = [f"{problem.path.name}: {problem.reason}" for problem in failed[:10]]
+        reasons = [f"{Path(problem.name).name}: {problem.reason}" for problem in failed[:10]]
         return {"written": with_keywords - len(failed), "failed": len(failed), "reasons": reasons}
 
     return router

@@ -107,7 +107,7 @@ class SmallBodies:
     but : paths whose bodies are limited elsewhere
     """
 
-    def __init__(self, app: ASGIApp, but: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, but: Collection[str]) -> None:
         self._app = app
         self._but = but
 
