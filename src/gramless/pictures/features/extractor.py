@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -117,13 +118,15 @@ class PictureFeatures:
         describe = partial(handcrafted_views, words=self.words)
         blocks: dict[str, Floats] = {}
         unreadable = []
-        for result in compute_rows(sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs):
-            if isinstance(result, Row):
-                if result.name not in blocks:
-                    blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)
-                blocks[result.name][result.position] = result.numbers
-            else:
-                unreadable.append(result)
+        rows = compute_rows(sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
+        with closing(rows) as results:
+            for result in results:
+                if isinstance(result, Row):
+                    if result.name not in blocks:
+                        blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)
+                    blocks[result.name][result.position] = result.numbers
+                else:
+                    unreadable.append(result)
         kept = np.setdiff1d(np.arange(len(sources)), [position for position, _ in unreadable])
         if len(kept) < len(sources):
             blocks = {name: blocks.pop(name)[kept] for name in tuple(blocks)}  # one copy at a time

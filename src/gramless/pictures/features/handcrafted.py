@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 
 import numpy as np
@@ -120,11 +120,13 @@ def _descriptors(
     found: dict[str, dict[int, Floats]] = {view: {} for view in views}
     reason = "got no picture"
     with ProgressBar("local descriptors", len(sample)) as progress:
-        for result in compute_rows(sample, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs):
-            if isinstance(result, Row):
-                found[result.name][result.position] = result.numbers
-            else:
-                reason = "picture {} {}".format(*result)
+        rows_or_reasons = compute_rows(sample, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
+        with closing(rows_or_reasons) as results:
+            for result in results:
+                if isinstance(result, Row):
+                    found[result.name][result.position] = result.numbers
+                else:
+                    reason = "picture {} {}".format(*result)
     if not any(found.values()):
         raise DataError(f"visual words are learned on pictures, but none can be read: {reason}. Give other pictures.")
     return {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -46,8 +48,8 @@ def n_workers(n_pictures: int, n_jobs: int | None) -> int:
     return n_jobs or int(joblib.cpu_count())
 
 
-def in_order(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
-    """function(item) of every item, in order, as soon as each is known."""
+def in_order(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Generator[Result]:
+    """function(item) of every item, in order, as soon as each is known; close it where the rest is not wanted."""
     if workers == 1:
         threads = ThreadpoolController()
         for item in items:
@@ -56,17 +58,33 @@ def in_order(function: Callable[[Item], Result], items: Sequence[Item], workers:
             yield result
         return
     pool = joblib.Parallel(
-        n_jobs=workers, backend="loky", return_as="generator", max_nbytes=None, inner_max_num_threads=1
+        n_jobs=workers,
+        backend="loky",
+        return_as="generator",
+        max_nbytes=None,
+        inner_max_num_threads=1,
+        initializer=_begin_worker,
     )
-    yield from pool(joblib.delayed(_single_threaded)(function, item) for item in items)
+    results = pool(joblib.delayed(function)(item) for item in items)
+    try:
+        for result in results:
+            yield result
+    except GeneratorExit:
+        with suppress(KeyboardInterrupt):  # ends the workers at once, as closing does, and without a warning
+            results.throw(KeyboardInterrupt)
+        raise
 
 
-def _single_threaded(function: Callable[[Item], Result], item: Item) -> Result:
-    """One thread of OpenCV in each worker process: the cores are taken already."""
+def _begin_worker() -> None:
+    """In each worker process: one thread of OpenCV, as the cores are taken already, and no Ctrl-C.
+
+    A terminal sends that to all processes, and it is for the one that ends the others: a worker that died of it in the
+    middle of an answer would leave this one waiting for the rest.
+    """
     import cv2
 
     cv2.setNumThreads(1)
-    return function(item)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 BATCH = 32  # pictures that are computed before their rows are kept
@@ -103,8 +121,10 @@ def compute_rows(
     progress: ProgressBar,
     cache: FeatureCache | None,
     n_jobs: int | None,
-) -> Iterator[Row | Unreadable]:
+) -> Generator[Row | Unreadable]:
     """One row of each name for each picture, in no order, or one Unreadable; every picture is a step of the progress.
+
+    Close it where the rest is not wanted: what was computed is kept then, and worker processes end.
 
     recipes : names, and the texts under which the cache knows their rows
     describe : the rows of all names that are no network's; a function that can be sent to worker processes
@@ -128,10 +148,11 @@ def compute_rows(
         size = max(BATCH, 4 * workers)
         for start in range(0, len(todo), size):
             chosen = {position: missing[position] for position in todo[start : start + size]}
-            for result in _batch_rows(sources, chosen, describe, workers, progress):
-                if cache and isinstance(result, Row):
-                    cache.keep(recipes[result.name], contents[result.position], result.numbers)
-                yield result
+            with closing(_batch_rows(sources, chosen, describe, workers, progress)) as results:
+                for result in results:
+                    if cache and isinstance(result, Row):
+                        cache.keep(recipes[result.name], contents[result.position], result.numbers)
+                    yield result
             if cache:
                 cache.save()
     finally:  # Ctrl-C loses only the pictures that are being computed
@@ -139,7 +160,7 @@ def compute_rows(
             cache.save()
 
 
-def _known_rows(cache: FeatureCache, recipes: Mapping[str, str], contents: Mapping[int, bytes]) -> Iterator[Row]:
+def _known_rows(cache: FeatureCache, recipes: Mapping[str, str], contents: Mapping[int, bytes]) -> Generator[Row]:
     positions = defaultdict(list)
     for position, content in contents.items():
         positions[content].append(position)
@@ -155,7 +176,7 @@ def _batch_rows(
     describe: Describe,
     workers: int,
     progress: ProgressBar,
-) -> Iterator[Row | Unreadable]:
+) -> Generator[Row | Unreadable]:
     """The missing rows of a few pictures, each of which is read once.
 
     Networks run in the workers, on one core each, which no thread has to wait for; or here, in batches on a GPU.
@@ -166,16 +187,17 @@ def _batch_rows(
         at_once = tuple(name for name in names if not (gpu and is_learned(name)))
         tasks.append(_Task(sources[position], at_once, for_gpu=len(at_once) < len(names)))
     waiting: dict[str, dict[int, Picture]] = defaultdict(dict)
-    for position, outcome in zip(missing, in_order(partial(_attempt, describe), tasks, workers), strict=True):
-        progress.advance()
-        if isinstance(outcome, PictureError):
-            yield position, outcome.reason
-            continue
-        for name, numbers in outcome.rows.items():
-            yield Row(position, name, numbers)
-        if outcome.picture is not None:
-            for name in filter(is_learned, missing[position]):
-                waiting[name][position] = outcome.picture
+    with closing(in_order(partial(_attempt, describe), tasks, workers)) as outcomes:
+        for position, outcome in zip(missing, outcomes, strict=True):
+            progress.advance()
+            if isinstance(outcome, PictureError):
+                yield position, outcome.reason
+                continue
+            for name, numbers in outcome.rows.items():
+                yield Row(position, name, numbers)
+            if outcome.picture is not None:
+                for name in filter(is_learned, missing[position]):
+                    waiting[name][position] = outcome.picture
     for name, pictures in waiting.items():
         rows = trained_network(name)(list(pictures.values()))
         for position, numbers in zip(pictures, rows, strict=True):
