@@ -77,10 +77,6 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         """
 
     @abstractmethod
-    def _features(self, views: Views) -> np.ndarray:
-        """What the head takes: (n, n_features)."""
-
-    @abstractmethod
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Learn from labelled samples in blocks; sets labels_ and classes_ too."""
 
@@ -88,7 +84,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         super().check_fitted()
         if not np.array_equal(self.classes_, self.labels_.classes):
             raise DataError(f"the classes {self.classes_} are not those of the labels, {self.labels_.classes}.")
-        shape = (self.labels_.n_columns, self._n_head_features)
+        shape = (self.labels_.n_columns, self._n_features)
         check_array("the coefficients of a head", self.head_.coefficients, shape)
         if isinstance(self.calibration_, Temperature) == self.labels_.multilabel:
             raise DataError(f"labels {self.classes_} are not calibrated by a {type(self.calibration_).__name__}.")
@@ -103,20 +99,11 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             check_array("thresholds", self.decision_.thresholds, (n_labels,))
 
     @property
-    @abstractmethod
-    def _n_head_features(self) -> int:
-        """How many features `_features` gives."""
-
-    @property
     def _answers(self) -> tuple[Head, np.ndarray]:
         return self.head_, self.classes_[-self.labels_.n_columns :]
 
     def _head_facts(self) -> tuple[list[Fact], Curve | None]:
         return classifier_facts(self)
-
-    @abstractmethod
-    def known_samples(self) -> Views:
-        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -19,10 +19,10 @@ from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import MergedCopies
+from gramless.estimators.features import OnMap
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
-from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
 from gramless.estimators.inputs import in_engines_type, remembered, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
@@ -36,7 +36,7 @@ from gramless.support.config import current_budget, get_config
 from gramless.views import Views, is_multiview
 
 
-class DeepMapClassifier(LearnsInTurn):
+class DeepMapClassifier(OnMap, LearnsInTurn):
     """A deep kernel network, compiled into an explicit map, and one linear classifier per label on its vectors.
 
     Linear in the number of samples, in time and in memory.
@@ -109,7 +109,6 @@ class DeepMapClassifier(LearnsInTurn):
         After Algorithm 1 there are none.
     """
 
-    map_network_: DeepMapNetwork
     finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
 
@@ -245,24 +244,13 @@ class DeepMapClassifier(LearnsInTurn):
             self.map_network_.landmark_indices_ = samples.rows[self.map_network_.landmark_indices_]
 
     def check_fitted(self) -> None:
-        self._check_layout(self.map_network_.layout_)
         super().check_fitted()
         if isinstance(self.online_, OnlineHead):
-            shape = (self.labels_.n_columns, self._n_head_features + 1)
+            shape = (self.labels_.n_columns, self._n_features + 1)
             check_array("the weights of an online head", self.online_.w, shape)
-
-    @property
-    def _n_head_features(self) -> int:
-        return self.map_network_.map_.n_components
-
-    def known_samples(self) -> Views:
-        return self.map_network_.known_samples()
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}
-
-    def _expansion(self) -> Expansion:
-        return map_expansion(self.map_network_, self.head_.coefficients)
 
     def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
         return self.map_network_.kernel_, landmark_facts(self.map_network_, self.finishing_curve_)

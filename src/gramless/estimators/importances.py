@@ -102,7 +102,20 @@ _KEPT: WeakKeyDictionary[Any, tuple[Views, Importances]] = WeakKeyDictionary()
 
 
 class Explained(FittedOnViews):
-    """A model that says what matters to it."""
+    """A model that says what matters to it, a head on features of samples."""
+
+    @abstractmethod
+    def known_samples(self) -> Views:
+        """Samples that were learned from, all their views; others that lack a view are completed from them."""
+
+    @abstractmethod
+    def _features(self, views: Views) -> np.ndarray:
+        """What the head takes: (n, n_features)."""
+
+    @property
+    @abstractmethod
+    def _n_features(self) -> int:
+        """How many features `_features` gives."""
 
     @abstractmethod
     def _expansion(self) -> Expansion:

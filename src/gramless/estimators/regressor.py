@@ -65,17 +65,8 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         """Learn from samples in blocks that bring their targets along."""
 
     @abstractmethod
-    def _features(self, views: Views) -> np.ndarray:
-        """What the ridge takes: (n, n_features)."""
-
-    @abstractmethod
     def _diagonal(self, views: Views) -> np.ndarray:
         """k(x, x) of every sample: (n,)."""
-
-    @property
-    @abstractmethod
-    def _n_features(self) -> int:
-        """How many features `_features` gives."""
 
     @property
     def _answers(self) -> tuple[RidgeSolution, np.ndarray]:
@@ -83,10 +74,6 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
 
     def _head_facts(self) -> tuple[list[Fact], Curve | None]:
         return regressor_facts(self)
-
-    @abstractmethod
-    def known_samples(self) -> Views:
-        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
