@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -186,30 +187,18 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""
-        self._check_is_fitted()
-        blocks = blocks_to_use(self, X)
-        if blocks is not None:
-            return answered(self, "decision_function", blocks)
-        return self.labels_.scores(self._margins(X))
+        return self._answer("decision_function", X, lambda margins: self.labels_.scores(margins))
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes, or an indicator of the labels of every sample; of data in blocks when they are asked for."""
-        self._check_is_fitted()
-        blocks = blocks_to_use(self, X)
-        if blocks is not None:
-            return answered(self, "predict", blocks)
-        return self._decide(self._margins(X))
+        return self._answer("predict", X, self._decide)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities, calibrated on samples that were left out; of data in blocks when they are asked for.
 
         Of classes (n, n_classes), each row summing to one; of labels (n, n_labels), that a sample has the label.
         """
-        self._check_is_fitted()
-        blocks = blocks_to_use(self, X)
-        if blocks is not None:
-            return answered(self, "predict_proba", blocks)
-        return self.calibration_.probabilities(self._margins(X).astype(np.float64))
+        return self._answer("predict_proba", X, lambda m: self.calibration_.probabilities(m.astype(np.float64)))
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:
         """The class with the highest margin, or an indicator of the labels that are decided for."""
@@ -217,13 +206,14 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             return self.labels_.decide(margins)
         return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
 
-    def _check_is_fitted(self) -> None:
-        """What scikit-learn looks at, which takes a tenth of the time of one sample, only where it will complain."""
-        if not hasattr(self, "head_"):
+    def _answer(self, method: str, X: Any, of_margins: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What this method makes of the margins of samples, or is to make of those of blocks."""
+        if not hasattr(self, "head_"):  # what scikit-learn looks at would take a tenth of the time of one sample
             check_is_fitted(self)
-
-    def _margins(self, X: Any) -> np.ndarray:
-        return self.head_.margins(self._features(views_to_use(self, X)))
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            return answered(self, method, blocks)
+        return of_margins(self.head_.margins(self._features(views_to_use(self, X))))
 
     def __sklearn_tags__(self) -> Any:
         tags = describe(super().__sklearn_tags__(), self.kernel)
