@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -38,7 +39,6 @@ from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
 from gramless.support.threads import threads_for
-from gramless.views import Views
 from gramless.views.completion import completed
 
 
@@ -62,19 +62,10 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     sometimes = Explained.sometimes | {"operating_points_"}
 
     @abstractmethod
-    def _fit(
-        self,
-        views: Views,
-        y: Any,
-        labelled: np.ndarray,
-        signs: np.ndarray,
-        sample_weight: np.ndarray | None,
-        places: np.ndarray | None = None,
-    ) -> Head:
-        """Learn from samples, and the signs (n_labelled, n_labels) of those that are labelled.
+    def _fit(self, samples: MergedCopies, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        """Learn from samples with all their views, and the signs (n_labelled, n_labels) of those that are labelled.
 
-        Whatever `_features` needs is set on self. sample_weight : (n_labelled,), positive; places : of the rows as they
-        were given, as in MergedCopies, where they are not these
+        Whatever `_features` needs is set on self.
         """
 
     @abstractmethod
@@ -139,9 +130,8 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         labelled = labelled_rows(samples.labels, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(samples.labels, labelled))
         self.classes_ = self.labels_.classes
-        weights = None if samples.weights is None else samples.weights[labelled]
         with threads_for(len(samples.views)):
-            self.head_ = self._fit(completed(samples.views), samples.labels, labelled, signs, weights, samples.places)
+            self.head_ = self._fit(replace(samples, views=completed(samples.views)), labelled, signs)
         self._number_as_given(samples, labelled)
 
     def _number_as_given(self, samples: MergedCopies, labelled: np.ndarray) -> None:

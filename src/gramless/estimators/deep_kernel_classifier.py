@@ -13,6 +13,7 @@ import numpy as np
 
 from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
+from gramless.estimators.distinct import MergedCopies
 from gramless.estimators.features import OnSupport
 from gramless.estimators.given_kernel import KERNEL
 from gramless.estimators.inputs import in_engines_type, remembered, seed_from
@@ -108,19 +109,11 @@ class DeepKernelClassifier(OnSupport, ViewsClassifier):
         self.views = views
         self.random_state = random_state
 
-    def _fit(
-        self,
-        views: Views,
-        y: Any,
-        labelled: np.ndarray,
-        signs: np.ndarray,
-        sample_weight: np.ndarray | None,
-        places: np.ndarray | None = None,
-    ) -> Head:
-        views, n = in_engines_type(views), len(signs)
+    def _fit(self, samples: MergedCopies, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        views, n, sample_weight = in_engines_type(samples.views), len(signs), samples.weights_of(labelled)
         self._require_matrices(MATRICES, n, "a classifier")
         build = remembered(self.memory, built_kernel)
-        self.kernel_ = build(self.kernel, views, y, self.random_state, get_config())
+        self.kernel_ = build(self.kernel, views, samples.labels, self.random_state, get_config())
         known = samples_of(views.match(self.kernel_.layout), labelled)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         sides = self._sides(signs, sample_weight)
