@@ -17,7 +17,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import MergedCopies, merged_copies
 from gramless.estimators.fitted import fitted_in_one_step
-from gramless.estimators.fitted_html import Curve, Fact, classifier_facts
+from gramless.estimators.fitted_html import Fact, Tried, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
@@ -94,7 +94,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     def _answers(self) -> tuple[Head, np.ndarray]:
         return self.head_, self.classes_[-self.labels_.n_columns :]
 
-    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+    def _head_facts(self) -> tuple[list[Fact], Tried | None]:
         return classifier_facts(self)
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -166,10 +166,15 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             shaped=of_shaped,
             **self._wishes(),
         )
+        self.take_labelling(labelling)
+
+    def take_labelling(self, labelling: Labelling) -> None:
+        """From here on scores become answers in this way."""
         self.calibration_, self.decision_ = labelling.calibration, labelling.decision
         if labelling.points is not None:
             self.operating_points_ = labelling.points
-        self.unseen_scores_ = finite_scores(labelling.unseen)
+        unseen = labelling.unseen  # in files NaN cannot be: no score is the lowest
+        self.unseen_scores_ = None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
 
     def _wishes(self) -> dict[str, Any]:
         """How many labels a sample is to get, and what for, where the classifier takes such wishes."""
@@ -209,8 +214,3 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def finite_scores(unseen: np.ndarray | None) -> np.ndarray | None:
-    """Scores of unseen samples as files hold them, in which NaN cannot be: no score is the lowest."""
-    return None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)

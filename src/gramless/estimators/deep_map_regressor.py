@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
-from gramless.estimators.automatic_tuning import move_landmarks
+from gramless.estimators.automatic_tuning import tune_without_labels
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.features import OnMap
@@ -112,7 +112,7 @@ class DeepMapRegressor(OnMap, ViewsRegressor):
             random_state=seeds[1],
         ).fit(views)
         if self.tuning == "auto":
-            move_landmarks(self.map_network_, views)
+            tune_without_labels(self.map_network_, views)
 
     def _settle_on(
         self, moments: Moments, views: Views, phi: np.ndarray, standard: np.ndarray, weights: np.ndarray

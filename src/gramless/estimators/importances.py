@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews
-from gramless.estimators.fitted_html import Curve, Fact, fitted_html
+from gramless.estimators.fitted_html import Fact, Tried, fitted_html
 from gramless.heads.decision_shares import decision_shares
 from gramless.kernels import kernel_name
 from gramless.maps import CollapsedMap
@@ -131,7 +131,7 @@ class Explained(FittedOnViews):
         """The network, and what there is to say of the samples that the model holds."""
 
     @abstractmethod
-    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+    def _head_facts(self) -> tuple[list[Fact], Tried | None]:
         """What was learned on top, and what it was chosen by."""
 
     @property
