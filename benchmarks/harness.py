@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -29,6 +30,14 @@ sys.path.append(str(HERE.parent))  # for the reproduction, which is no part of w
 
 Claim = dict[str, Any]
 """What is claimed, the figure measured, the figure wanted, and whether it is met."""
+
+
+def parser_of(doc: str | None, **numbers: int) -> argparse.ArgumentParser:
+    """A script's options: its docstring is their help, and these are whole numbers with their defaults."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, number in numbers.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=number)
+    return parser
 
 
 def time_rivals(

@@ -8,22 +8,19 @@ wrong in full.
 
 from __future__ import annotations
 
-import argparse
-
 import hostile_files
 import hostile_inputs
 import hostile_kills
-from harness import at_most, report
+from harness import at_most, parser_of, report
 
 PARTS = {"files": (hostile_files, 24_000), "inputs": (hostile_inputs, 20_000), "kills": (hostile_kills, 100)}
 COLUMNS = ["what", "tried", "as wanted", "not as wanted"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, seed=0)
     for name, (_, count) in PARTS.items():
         parser.add_argument(f"--{name}", type=int, default=count)
-    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     found = [row for name, (part, _) in PARTS.items() for row in part.rows(getattr(chosen, name), chosen.seed)]
     table = [[str(row[column]) for column in COLUMNS] for row in found]

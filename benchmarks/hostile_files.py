@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from harness import report
+from harness import parser_of, report
 from hostile_damage import ACCIDENTS, OF_ARRAYS, OF_TREES, change_header, crafted
 from hostile_models import FUNCTIONS, answers, models
 
@@ -175,9 +175,7 @@ def _described(error: Exception) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=24_000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, count=24_000, seed=0)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     chosen = parser.parse_args()

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from harness import HERE, at_least, at_most, report
+from harness import HERE, at_least, at_most, parser_of, report
 from hostile_calls import Try, hostile_try
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -157,9 +157,7 @@ def rows(count: int, seed: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--count", type=int, default=20_000)
-    options.add_argument("--seed", type=int, default=0)
+    options = parser_of(__doc__, count=20_000, seed=0)
     options.add_argument("--work", type=int, nargs=2, metavar=("FIRST", "COUNT"), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.work:

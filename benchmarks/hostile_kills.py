@@ -10,7 +10,6 @@ run before: nothing that can be lost happens while Python starts.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -31,7 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from harness import at_most, report
+from harness import at_most, parser_of, report
 
 import gramless as gl
 from gramless.cli import app
@@ -294,9 +293,8 @@ def rows(count: int, seed: int) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, seed=0)
     parser.add_argument("--count", type=int, default=100, help="kills of each kind of call")
-    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     found = rows(chosen.count, chosen.seed)
     columns = [name for name in found[0] if name != "for instance"]

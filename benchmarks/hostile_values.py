@@ -55,29 +55,16 @@ CONTENTS: dict[str, Callable[[Rng, np.ndarray], np.ndarray]] = {
     "far away": lambda rng, x: x + 10.0 ** rng.integers(3, 16),
 }
 DTYPES = [
-    "f8",
-    "f4",
-    "f2",
-    "g",
-    "i8",
-    "i1",
-    "u8",
-    "u1",
-    "?",
-    "c8",
-    "c16",
-    "O",
-    "U8",
-    "S8",
-    "M8[s]",
-    "m8[s]",
-    ">f8",
-    ">f4",
+    "f8", "f4", "f2", "g", "i8", "i1", "u8", "u1", "?", "c8", "c16", "O", "U8", "S8", "M8[s]", "m8[s]", ">f8", ">f4",
     ">i4",
-]
+]  # fmt: skip
 TORCH_TYPES = [
     torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int8, torch.uint8,
     torch.bool, torch.complex64, torch.uint16, torch.float8_e4m3fn,
+]  # fmt: skip
+TENSORS = [
+    "plain", "transposed", "strided", "expanded", "grad", "coo", "csr", "meta", "neg", "quantised", "inference",
+    "nested",
 ]  # fmt: skip
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "C": np.ascontiguousarray,
@@ -148,22 +135,7 @@ def _tensor(rng: Rng, x: np.ndarray) -> Any:
     tensor = torch.from_numpy(np.ascontiguousarray(x))
     kind = TORCH_TYPES[rng.integers(len(TORCH_TYPES))] if rng.random() < 0.6 else torch.float64
     tensor = tensor.to(kind) if np.isfinite(x).all() or kind.is_floating_point else tensor
-    how = rng.choice(
-        [
-            "plain",
-            "transposed",
-            "strided",
-            "expanded",
-            "grad",
-            "coo",
-            "csr",
-            "meta",
-            "neg",
-            "quantised",
-            "inference",
-            "nested",
-        ]
-    )
+    how = rng.choice(TENSORS)
     if how == "transposed":
         return tensor.T.contiguous().T
     if how == "strided":
@@ -216,22 +188,7 @@ def _frame(rng: Rng, x: np.ndarray) -> Any:
 
 def _several(rng: Rng, x: np.ndarray) -> Any:
     a, b = x[:, :3], x[:, 3:]
-    how = rng.choice(
-        [
-            "mapping",
-            "list",
-            "tuple",
-            "kinds",
-            "rows differ",
-            "missing",
-            "other names",
-            "same names",
-            "empty",
-            "not 2-D",
-            "scalars",
-        ]
-    )
-    return {
+    made: dict[str, Any] = {
         "mapping": {"a": a, "b": b},
         "list": [a, b],
         "tuple": (a, b),
@@ -243,7 +200,8 @@ def _several(rng: Rng, x: np.ndarray) -> Any:
         "empty": {},
         "not 2-D": {"a": a[:, 0], "b": b},
         "scalars": {"a": 1.0, "b": None},
-    }[str(how)]
+    }
+    return made[str(rng.choice(list(made)))]
 
 
 def _structured(rng: Rng, x: np.ndarray) -> Any:

@@ -6,11 +6,9 @@ threads, is sum_d min = (sum_d x_d + sum_d z_d - |x - z|_1) / 2 with the distanc
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import torch
-from harness import THREADS, at_least, report, time_rivals
+from harness import THREADS, at_least, parser_of, report, time_rivals
 
 from gramless.engine.cpu import minimum_sums, minimum_sums_of_codes
 
@@ -87,12 +85,7 @@ def encode(x: np.ndarray, step: float) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--width", type=int, default=512)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, samples=2000, landmarks=500, width=512, repeats=7, seed=0)
     parser.add_argument("--quick", action="store_true", help="three repeats")
     chosen = parser.parse_args()
     torch.set_num_threads(THREADS)

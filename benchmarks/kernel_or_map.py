@@ -11,12 +11,11 @@ Above 10,000 samples everything is timed once. What is not measured is extrapola
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 
 import torch
-from harness import THREADS, report, time_rivals
+from harness import THREADS, parser_of, report, time_rivals
 from transform import CPU, histograms, paper_kernel
 
 import gramless as gl
@@ -104,12 +103,9 @@ def compare(both_sizes: Sequence[int], map_sizes: Sequence[int], n_landmarks: in
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, landmarks=500, repeats=3, seed=0)
     parser.add_argument("--sizes", type=int, nargs="+", default=[2000, 4000, 6000, 8000, 10_000, 50_000, 100_000])
     parser.add_argument("--map-sizes", type=int, nargs="+", default=[], help="of vectors alone")
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="both up to 4,000 samples, vectors up to 10,000")
     chosen = parser.parse_args()
     torch.set_num_threads(THREADS)

@@ -13,7 +13,6 @@ another fit. --folder keeps scenes and features for the next time.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from harness import at_least, at_most, report
+from harness import at_least, at_most, parser_of, report
 from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -66,11 +65,10 @@ class Answers:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, seeds=3)
     parser.add_argument("--data", type=Path, help="folder of COREL5k")
     parser.add_argument("--views", choices=VIEWS, default="learned")
     parser.add_argument("--folder", type=Path, help="where scenes and their features are kept")
-    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--skip-scenes", action="store_true")
     parser.add_argument("--ours-alone", action="store_true", help="without logistic regression, thousands of fits")
     parser.add_argument("--name", default="keywords", help="of the JSON file")

@@ -10,7 +10,6 @@ S' and the pictures that errors are measured on are all pictures, is `python -m 
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from corel5k import PENALTIES, Corel5k, add_options, judge, load, svm_margins
-from harness import report
+from harness import parser_of, report
 from torch import Tensor
 
 import gramless as gl
@@ -104,10 +103,9 @@ def chosen_penalties(corel: Corel5k, sizes: list[int]) -> dict[tuple[int | None,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, draws=3)
     add_options(parser)
     parser.add_argument("--landmarks", type=int, nargs="+", default=[500, 700, 2000])
-    parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--frozen", type=Path, help="a saved kernel, for the relative errors alone")
     chosen = parser.parse_args()
     gl.set_config(device=chosen.device)

@@ -8,7 +8,6 @@ without labels, are its unlabelled rows.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import asdict
 from itertools import product
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from corel5k import PENALTIES, Corel5k, ElementaryBank, Scores, add_options, judge, load, svm_margins
-from harness import report
+from harness import parser_of, report
 from torch import Tensor
 
 import gramless as gl
@@ -92,9 +91,8 @@ def choose_and_test(corel: Corel5k, candidates: dict[str, Gram], seed: int) -> t
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, seeds=3)
     add_options(parser)
-    parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
     gl.set_config(device=chosen.device)
     corel = load(chosen.features)

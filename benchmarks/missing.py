@@ -8,13 +8,12 @@ samples that lack one, means are taken then). The test part is looked at once.
 
 from __future__ import annotations
 
-import argparse
 import time
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from harness import at_least, report
+from harness import at_least, parser_of, report
 from sklearn.model_selection import train_test_split
 
 import gramless as gl
@@ -60,10 +59,9 @@ def accuracy(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, splits=3)
     parser.add_argument("--data", type=Path, required=True, help="folder of NAME.npz")
     parser.add_argument("--sets", nargs="*", default=["HW", "proteinFold"])
-    parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--train", type=float, default=0.7, help="share of samples to learn from")
     parser.add_argument("--missing", type=float, default=0.3, help="share of views that are removed")
     parser.add_argument(

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from big_data import ROWS, classifier, make, opened
 from growth import resident
-from harness import THREADS, at_most, report, run_this_script
+from harness import THREADS, at_most, parser_of, report, run_this_script
 
 import gramless as gl
 from gramless.support.budget import readable
@@ -93,12 +93,10 @@ def compare(folder: Path, sizes: list[int], n_landmarks: int, seed: int) -> None
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, landmarks=500, seed=0)
     parser.add_argument("--folder", type=Path, default=Path("out/big_data"), help="for samples and vectors, 13 GB")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     gl.set_config(device="cpu")

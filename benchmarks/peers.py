@@ -8,13 +8,12 @@ classes are faint and spread over all features, so that the kernel's spectrum fa
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from harness import THREADS, report, time_rivals
+from harness import THREADS, parser_of, report, time_rivals
 from sklearn.svm import SVC, LinearSVC
 from transform import WIDTHS, paper_kernel
 
@@ -76,12 +75,7 @@ def compare(n_train: int, n_test: int, n_landmarks: int, repeats: int, seed: int
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train", type=int, default=4000)
-    parser.add_argument("--test", type=int, default=1000)
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, train=4000, test=1000, landmarks=500, repeats=3, seed=0)
     parser.add_argument("--quick", action="store_true", help="2,000 samples for training, 500 for the test")
     chosen = parser.parse_args()
     torch.set_num_threads(THREADS)

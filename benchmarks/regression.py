@@ -9,7 +9,6 @@ the file --cells, from where a run that was stopped goes on, as in rivals.py.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import RESULTS, at_least, at_most, report
+from harness import RESULTS, at_least, at_most, parser_of, report
 from rival_methods import INSTALLED_APART
 from rivals import Cells, run_apart
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
@@ -151,10 +150,9 @@ def run(problem: Problem, method: str, seed: int, python: str) -> dict[str, floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, splits=3)
     parser.add_argument("--data", type=Path, help="folder of NAME.npz")
     parser.add_argument("--sets", nargs="*", help="names; all by default")
-    parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--python", help=f"of an environment that has {INSTALLED_APART[HIMALAYA]}")
     parser.add_argument("--cells", type=Path, default=RESULTS / "regression-cells.json", help="where results are kept")
     asked = parser.parse_args()

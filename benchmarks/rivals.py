@@ -12,7 +12,6 @@ again when the package has changed since. Rivals of other environments take part
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import signal
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import HERE, RESULTS, Claim, at_least, at_most, report
+from harness import HERE, RESULTS, Claim, at_least, at_most, parser_of, report
 from rival_methods import AVERAGE, INSTALLED_APART, METHODS, OURS, Views
 from scipy.stats import rankdata
 from sklearn import datasets
@@ -182,12 +181,11 @@ def tables(cells: Cells, columns: Sequence[str], methods: Sequence[str], splits:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, splits=3)
     parser.add_argument("--data", type=Path, help="folder of NAME.npz")
     parser.add_argument("--sets", nargs="*", help="names of files; all by default")
     parser.add_argument("--sklearn", action="store_true", help="scikit-learn's sets as well")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.3, 0.7], help="of the samples, to learn from")
-    parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--python", help="of an environment that has " + ", ".join(INSTALLED_APART))
     parser.add_argument("--limit", type=float, default=900.0, help="processor seconds of one method on one split")

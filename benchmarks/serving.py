@@ -9,7 +9,6 @@ features. Times are the least of several: others use the machine too.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import torch
-from harness import THREADS, report, time_rivals
+from harness import THREADS, parser_of, report, time_rivals
 
 import gramless as gl
 from gramless.storage.onnx import export_onnx
@@ -137,12 +136,8 @@ def compare(n_samples: int, n_landmarks: int, threads: int, repeats: int, seed: 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--landmarks", type=int, default=500)
+    parser = parser_of(__doc__, samples=2000, landmarks=500, repeats=5, seed=0)
     parser.add_argument("--threads", type=int, default=THREADS, help="of both; 1 where others use the machine too")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
     gl.set_config(device="cpu")

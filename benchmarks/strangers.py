@@ -7,7 +7,6 @@ those of a fit in a process that has compiled already, beside the processor's; t
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from harness import at_least, at_most, report
+from harness import at_least, at_most, parser_of, report
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -77,10 +76,9 @@ def parts(X: Any, y: Any, split: int) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, splits=3)
     parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
     parser.add_argument("--tries", nargs="*", default=list(TRIES), choices=list(TRIES))
-    parser.add_argument("--splits", type=int, default=3)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     one_try("StandardScaler", *datasets.load_iris(return_X_y=True), 0)  # compiles

@@ -19,7 +19,6 @@ load and sub-layers.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
@@ -30,7 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from harness import THREADS, at_least, at_most, report, time_rivals
+from harness import THREADS, at_least, at_most, parser_of, report, time_rivals
 from numba import njit
 from numba.core import cgutils
 from rich.console import Console
@@ -386,13 +385,7 @@ def print_work(work: Sequence[Work], taken: dict[str, float], floor: dict[str, f
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--landmarks", type=int, default=500)
-    parser.add_argument("--plain-samples", type=int, default=600)
-    parser.add_argument("--written-samples", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, samples=2000, landmarks=500, plain_samples=600, written_samples=100, repeats=5, seed=0)
     parser.add_argument("--quick", action="store_true", help="three repeats, plain PyTorch on 200 samples")
     parser.add_argument("--processor-time", action="store_true", help="where others keep the machine busy")
     chosen = parser.parse_args()

@@ -2,18 +2,14 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gramless.heads import SquaredHinge, fit_all_labels, fit_kernel_svms, out_of_fold_scores, stratified_folds
+from tests.contracts.samples import generator
 
 WEIGHT = [(1.0, 1.0)]
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def alternating(n, c):

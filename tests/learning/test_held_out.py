@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gramless as gl
 from gramless.learning import SemiSupervised, Supervised, draw_stratified, hold_out_stratified
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from tests.contracts.samples import generator
 
 
 def of_classes(classes):

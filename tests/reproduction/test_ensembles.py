@@ -4,15 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-import torch
 from sklearn.svm import SVC, LinearSVC
 
 from gramless.heads import Head, SquaredHinge, fit_all_labels
 from reproduction.ensembles import KernelOnSubset, LinearOnSubset, fit_balanced_ensemble
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from tests.contracts.samples import generator
 
 
 @dataclass

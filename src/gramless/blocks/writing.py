@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,6 @@ from gramless.support.budget import readable
 
 if TYPE_CHECKING:
     from gramless.blocks.local import Rows
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 PROGRESS = "progress.json"
 ADVICE = {

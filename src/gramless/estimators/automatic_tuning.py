@@ -82,7 +82,7 @@ def can_be_tuned(network: DeepMapNetwork, views: Views) -> bool:
     return len(fresh_rows(views, compiled.landmarks, compiled.dtype)) >= FEWEST_JUDGES
 
 
-def move_landmarks(network: DeepMapNetwork, views: Views) -> None:
+def tune_without_labels(network: DeepMapNetwork, views: Views) -> None:
     """Move the landmarks of a compiled map without any target, where they can be moved."""
     if can_be_tuned(network, views):
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +17,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import MergedCopies, merged_copies
 from gramless.estimators.fitted import fitted_in_one_step
-from gramless.estimators.fitted_html import Curve, Fact, classifier_facts
+from gramless.estimators.fitted_html import Fact, Tried, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
@@ -37,7 +39,6 @@ from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
 from gramless.support.threads import threads_for
-from gramless.views import Views
 from gramless.views.completion import completed
 
 
@@ -61,24 +62,11 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     sometimes = Explained.sometimes | {"operating_points_"}
 
     @abstractmethod
-    def _fit(
-        self,
-        views: Views,
-        y: Any,
-        labelled: np.ndarray,
-        signs: np.ndarray,
-        sample_weight: np.ndarray | None,
-        places: np.ndarray | None = None,
-    ) -> Head:
-        """Learn from samples, and the signs (n_labelled, n_labels) of those that are labelled.
+    def _fit(self, samples: MergedCopies, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        """Learn from samples with all their views, and the signs (n_labelled, n_labels) of those that are labelled.
 
-        Whatever `_features` needs is set on self. sample_weight : (n_labelled,), positive; places : of the rows as they
-        were given, as in MergedCopies, where they are not these
+        Whatever `_features` needs is set on self.
         """
-
-    @abstractmethod
-    def _features(self, views: Views) -> np.ndarray:
-        """What the head takes: (n, n_features)."""
 
     @abstractmethod
     def _fit_blocks(self, blocks: Blocks) -> Head:
@@ -88,7 +76,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         super().check_fitted()
         if not np.array_equal(self.classes_, self.labels_.classes):
             raise DataError(f"the classes {self.classes_} are not those of the labels, {self.labels_.classes}.")
-        shape = (self.labels_.n_columns, self._n_head_features)
+        shape = (self.labels_.n_columns, self._n_features)
         check_array("the coefficients of a head", self.head_.coefficients, shape)
         if isinstance(self.calibration_, Temperature) == self.labels_.multilabel:
             raise DataError(f"labels {self.classes_} are not calibrated by a {type(self.calibration_).__name__}.")
@@ -103,20 +91,11 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             check_array("thresholds", self.decision_.thresholds, (n_labels,))
 
     @property
-    @abstractmethod
-    def _n_head_features(self) -> int:
-        """How many features `_features` gives."""
-
-    @property
     def _answers(self) -> tuple[Head, np.ndarray]:
         return self.head_, self.classes_[-self.labels_.n_columns :]
 
-    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+    def _head_facts(self) -> tuple[list[Fact], Tried | None]:
         return classifier_facts(self)
-
-    @abstractmethod
-    def known_samples(self) -> Views:
-        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -151,9 +130,8 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         labelled = labelled_rows(samples.labels, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(samples.labels, labelled))
         self.classes_ = self.labels_.classes
-        weights = None if samples.weights is None else samples.weights[labelled]
         with threads_for(len(samples.views)):
-            self.head_ = self._fit(completed(samples.views), samples.labels, labelled, signs, weights, samples.places)
+            self.head_ = self._fit(replace(samples, views=completed(samples.views)), labelled, signs)
         self._number_as_given(samples, labelled)
 
     def _number_as_given(self, samples: MergedCopies, labelled: np.ndarray) -> None:
@@ -188,10 +166,15 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             shaped=of_shaped,
             **self._wishes(),
         )
+        self.take_labelling(labelling)
+
+    def take_labelling(self, labelling: Labelling) -> None:
+        """From here on scores become answers in this way."""
         self.calibration_, self.decision_ = labelling.calibration, labelling.decision
         if labelling.points is not None:
             self.operating_points_ = labelling.points
-        self.unseen_scores_ = finite_scores(labelling.unseen)
+        unseen = labelling.unseen  # in files NaN cannot be: no score is the lowest
+        self.unseen_scores_ = None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)
 
     def _wishes(self) -> dict[str, Any]:
         """How many labels a sample is to get, and what for, where the classifier takes such wishes."""
@@ -199,30 +182,18 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Margins: (n,) for two classes, otherwise (n, n_labels)."""
-        self._check_is_fitted()
-        blocks = blocks_to_use(self, X)
-        if blocks is not None:
-            return answered(self, "decision_function", blocks)
-        return self.labels_.scores(self._margins(X))
+        return self._answer("decision_function", X, lambda margins: self.labels_.scores(margins))
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes, or an indicator of the labels of every sample; of data in blocks when they are asked for."""
-        self._check_is_fitted()
-        blocks = blocks_to_use(self, X)
-        if blocks is not None:
-            return answered(self, "predict", blocks)
-        return self._decide(self._margins(X))
+        return self._answer("predict", X, self._decide)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities, calibrated on samples that were left out; of data in blocks when they are asked for.
 
         Of classes (n, n_classes), each row summing to one; of labels (n, n_labels), that a sample has the label.
         """
-        self._check_is_fitted()
-        blocks = blocks_to_use(self, X)
-        if blocks is not None:
-            return answered(self, "predict_proba", blocks)
-        return self.calibration_.probabilities(self._margins(X).astype(np.float64))
+        return self._answer("predict_proba", X, lambda m: self.calibration_.probabilities(m.astype(np.float64)))
 
     def _decide(self, margins: np.ndarray) -> np.ndarray:
         """The class with the highest margin, or an indicator of the labels that are decided for."""
@@ -230,20 +201,16 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             return self.labels_.decide(margins)
         return Labelling(self.calibration_, self.decision_).decide(margins).astype(np.int64)
 
-    def _check_is_fitted(self) -> None:
-        """What scikit-learn looks at, which takes a tenth of the time of one sample, only where it will complain."""
-        if not hasattr(self, "head_"):
+    def _answer(self, method: str, X: Any, of_margins: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What this method makes of the margins of samples, or is to make of those of blocks."""
+        if not hasattr(self, "head_"):  # what scikit-learn looks at would take a tenth of the time of one sample
             check_is_fitted(self)
-
-    def _margins(self, X: Any) -> np.ndarray:
-        return self.head_.margins(self._features(views_to_use(self, X)))
+        blocks = blocks_to_use(self, X)
+        if blocks is not None:
+            return answered(self, method, blocks)
+        return of_margins(self.head_.margins(self._features(views_to_use(self, X))))
 
     def __sklearn_tags__(self) -> Any:
         tags = describe(super().__sklearn_tags__(), self.kernel)
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def finite_scores(unseen: np.ndarray | None) -> np.ndarray | None:
-    """Scores of unseen samples as files hold them, in which NaN cannot be: no score is the lowest."""
-    return None if unseen is None else np.where(np.isnan(unseen), -np.inf, unseen).astype(np.float32)

@@ -11,27 +11,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramless.blocks import Blocks
-from gramless.deep_kernel import DeepKernel
 from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
-from gramless.estimators.fitted_html import Fact
+from gramless.estimators.distinct import MergedCopies
+from gramless.estimators.features import OnSupport
 from gramless.estimators.given_kernel import KERNEL
-from gramless.estimators.importances import Expansion
 from gramless.estimators.inputs import in_engines_type, remembered, seed_from
 from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads import Head
-from gramless.support.budget import require
 from gramless.support.checks import INPUT, Constraints, HasMethods, Options, StrOptions
-from gramless.support.config import current_budget, get_config
-from gramless.views import Views, check_layout
+from gramless.support.config import get_config
+from gramless.views import Views
 
 MATRICES = 4  # n x n in float64 at once: the kernel, centred, its eigenvectors, and what these are made from
 
 
-class DeepKernelClassifier(ViewsClassifier):
+class DeepKernelClassifier(OnSupport, ViewsClassifier):
     """A deep kernel network and one classifier per label on its Gram matrix.
 
     Exact, and quadratic in the number of samples: the reference that DeepMapClassifier approximates at linear cost.
@@ -78,8 +75,7 @@ class DeepKernelClassifier(ViewsClassifier):
         Shares of views and kernels in the decisions of each label, computed when they are first asked for.
     """
 
-    kernel_: DeepKernel
-    support_: Views
+    linear: ClassVar[str] = "DeepMapClassifier"
 
     _parameter_constraints: ClassVar[Constraints] = (
         KERNEL
@@ -113,24 +109,11 @@ class DeepKernelClassifier(ViewsClassifier):
         self.views = views
         self.random_state = random_state
 
-    def _fit(
-        self,
-        views: Views,
-        y: Any,
-        labelled: np.ndarray,
-        signs: np.ndarray,
-        sample_weight: np.ndarray | None,
-        places: np.ndarray | None = None,
-    ) -> Head:
-        views, n = in_engines_type(views), len(signs)
-        require(
-            MATRICES * 8 * n**2,
-            current_budget(),
-            what=f"a classifier on the {n:,} x {n:,} kernel matrix",
-            remedy="Use DeepMapClassifier, whose cost is linear, or raise memory_budget.",
-        )
+    def _fit(self, samples: MergedCopies, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        views, n, sample_weight = in_engines_type(samples.views), len(signs), samples.weights_of(labelled)
+        self._require_matrices(MATRICES, n, "a classifier")
         build = remembered(self.memory, built_kernel)
-        self.kernel_ = build(self.kernel, views, y, self.random_state, get_config())
+        self.kernel_ = build(self.kernel, views, samples.labels, self.random_state, get_config())
         known = samples_of(views.match(self.kernel_.layout), labelled)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         sides = self._sides(signs, sample_weight)
@@ -142,30 +125,6 @@ class DeepKernelClassifier(ViewsClassifier):
         used = used if len(used) else np.array([0])
         self.support_ = known[used].dense(views.dtype)
         return replace(head, coefficients=head.coefficients[:, used])
-
-    def _fit_blocks(self, blocks: Blocks) -> Head:
-        raise ValueError(
-            "a kernel machine needs the kernel matrix of all samples, and data in blocks is larger than that. Use "
-            "DeepMapClassifier, whose cost is linear."
-        )
-
-    def check_fitted(self) -> None:
-        super().check_fitted()
-        check_layout(self.layout_, self.kernel_.layout)
-        self.kernel_.check_samples(self.support_)
-
-    @property
-    def _n_head_features(self) -> int:
-        return len(self.support_)
-
-    def known_samples(self) -> Views:
-        return self.support_
-
-    def _expansion(self) -> Expansion:
-        return Expansion(self.kernel_, self.support_, self.head_.coefficients)
-
-    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
-        return self.kernel_, [("support samples", f"{len(self.support_):,}")]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views, self.support_, self.support_.dtype).cpu().numpy()

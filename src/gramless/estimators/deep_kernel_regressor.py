@@ -7,24 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramless.blocks import Blocks
-from gramless.deep_kernel import DeepKernel
 from gramless.estimators.distinct import DistinctSamples
-from gramless.estimators.fitted_html import Fact
+from gramless.estimators.features import OnSupport
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
-from gramless.estimators.importances import Expansion
 from gramless.estimators.numbers import Numbers
 from gramless.estimators.regressor import RIDGE, ViewsRegressor
 from gramless.heads.ridge_path import KernelRidgePath
-from gramless.support.budget import require
 from gramless.support.checks import INPUT, Constraints
-from gramless.support.config import current_budget
-from gramless.views import Views, check_layout
+from gramless.views import Views
 
 MATRICES = 5  # n x n in float64 at once: the kernel, its eigenvectors, and what LAPACK takes
 
 
-class DeepKernelRegressor(ViewsRegressor):
+class DeepKernelRegressor(OnSupport, ViewsRegressor):
     """A deep kernel network and ridge regression on its Gram matrix: a Gaussian process with a learned kernel.
 
     Exact, and cubic in the number of samples; DeepMapRegressor is linear.
@@ -56,8 +51,7 @@ class DeepKernelRegressor(ViewsRegressor):
         Shares of views and kernels in the answers for each target, computed when they are first asked for.
     """
 
-    kernel_: DeepKernel
-    support_: Views
+    linear: ClassVar[str] = "DeepMapRegressor"
 
     _parameter_constraints: ClassVar[Constraints] = KERNEL | RIDGE | INPUT
 
@@ -76,12 +70,7 @@ class DeepKernelRegressor(ViewsRegressor):
 
     def _fit(self, samples: DistinctSamples, given: Views) -> None:
         n = len(samples.views)
-        require(
-            MATRICES * 8 * n**2,
-            current_budget(),
-            what=f"ridge regression on the {n:,} x {n:,} kernel matrix",
-            remedy="Use DeepMapRegressor, whose cost is linear, or raise memory_budget.",
-        )
+        self._require_matrices(MATRICES, n, "ridge regression")
         standard = self.targets_.standard(samples.targets)
         self.kernel_ = fitted_kernel(self.kernel, samples.views, Numbers(standard), self.random_state)
         known = samples.views.match(self.kernel_.layout)
@@ -89,30 +78,6 @@ class DeepKernelRegressor(ViewsRegressor):
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         path = KernelRidgePath.of(gram, standard, samples.weights)
         self._settle(path, samples.weights, gram.diagonal(), np.zeros(n), known.dtype)
-
-    def _fit_blocks(self, blocks: Blocks) -> None:
-        raise ValueError(
-            "a kernel machine needs the kernel matrix of all samples, and data in blocks is larger than that. Use "
-            "DeepMapRegressor, whose cost is linear."
-        )
-
-    def check_fitted(self) -> None:
-        super().check_fitted()
-        check_layout(self.layout_, self.kernel_.layout)
-        self.kernel_.check_samples(self.support_)
-
-    @property
-    def _n_features(self) -> int:
-        return len(self.support_)
-
-    def known_samples(self) -> Views:
-        return self.support_
-
-    def _expansion(self) -> Expansion:
-        return Expansion(self.kernel_, self.support_, self.ridge_.coefficients)
-
-    def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
-        return self.kernel_, [("support samples", f"{len(self.support_):,}")]
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()

@@ -18,11 +18,11 @@ from gramless.errors import DataError
 from gramless.estimators.block_heads import BlockFit
 from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
-from gramless.estimators.distinct import MergedCopies
+from gramless.estimators.distinct import MergedCopies, all_of
+from gramless.estimators.features import OnMap
 from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, learning_of
-from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.in_turn import LearnsInTurn
 from gramless.estimators.inputs import in_engines_type, remembered, seed_from, views_to_fit, views_to_use
 from gramless.estimators.kept_vectors import fit_on_kept_vectors
@@ -36,7 +36,7 @@ from gramless.support.config import current_budget, get_config
 from gramless.views import Views, is_multiview
 
 
-class DeepMapClassifier(LearnsInTurn):
+class DeepMapClassifier(OnMap, LearnsInTurn):
     """A deep kernel network, compiled into an explicit map, and one linear classifier per label on its vectors.
 
     Linear in the number of samples, in time and in memory.
@@ -109,7 +109,6 @@ class DeepMapClassifier(LearnsInTurn):
         After Algorithm 1 there are none.
     """
 
-    map_network_: DeepMapNetwork
     finishing_curve_: tuple[tuple[int, float], ...] | None
     n_iter_: int
 
@@ -163,26 +162,18 @@ class DeepMapClassifier(LearnsInTurn):
         self.views = views
         self.random_state = random_state
 
-    def _fit(
-        self,
-        views: Views,
-        y: Any,
-        labelled: np.ndarray,
-        signs: np.ndarray,
-        sample_weight: np.ndarray | None,
-        places: np.ndarray | None = None,
-    ) -> Head:
-        views = in_engines_type(views)
+    def _fit(self, samples: MergedCopies, labelled: np.ndarray, signs: np.ndarray) -> Head:
+        views, sample_weight = in_engines_type(samples.views), samples.weights_of(labelled)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
         network = DeepMapNetwork(
             self.kernel,
             self.n_landmarks,
-            landmarks=self._landmarks_among(places),
+            landmarks=self._landmarks_among(samples.places),
             n_components=self.n_components,
             tuning=self.tuning if self.tuning != "auto" else None,
         )
         build = remembered(self.memory, built_map)
-        built = build(network, views, y, labelled, signs, seeds[:2], self.tuning == "auto", get_config())
+        built = build(network, views, samples.labels, labelled, signs, seeds[:2], self.tuning == "auto", get_config())
         self.map_network_, tuned = built
         self.finishing_curve_ = tuned.curve
         known = samples_of(views, labelled)
@@ -213,7 +204,7 @@ class DeepMapClassifier(LearnsInTurn):
         self.classes_ = self.labels_.classes
         views, y = views_to_fit(self, look.sample.views), look.sample.labels
         labelled = labelled_rows(y, learning)
-        start = self._fit(views, y, labelled, self.labels_.signs(labels_of(y, labelled)), None)
+        start = self._fit(all_of(views, y), labelled, self.labels_.signs(labels_of(y, labelled)))
         check_domains(self.map_network_.kernel_, look)
         weights = self.labels_.weights(look.labels.positives, look.labels.n_samples, self.class_weight)
         sides, budget = self.C_ * np.array(weights), current_budget()
@@ -228,9 +219,9 @@ class DeepMapClassifier(LearnsInTurn):
             self.online_ = self.online_.of_all(np.column_stack([look.labels.n_samples - positives, positives]))
         return head
 
-    def _landmarks_among(self, places: np.ndarray | None) -> Any:
+    def _landmarks_among(self, places: np.ndarray) -> Any:
         """Landmarks by their rows are rows of what was given."""
-        if places is None or isinstance(self.landmarks, str) or is_multiview(self.landmarks):
+        if isinstance(self.landmarks, str) or is_multiview(self.landmarks):
             return self.landmarks
         rows = landmark_rows(self.landmarks, len(places))
         if (places[rows] < 0).any():
@@ -245,24 +236,13 @@ class DeepMapClassifier(LearnsInTurn):
             self.map_network_.landmark_indices_ = samples.rows[self.map_network_.landmark_indices_]
 
     def check_fitted(self) -> None:
-        self._check_layout(self.map_network_.layout_)
         super().check_fitted()
         if isinstance(self.online_, OnlineHead):
-            shape = (self.labels_.n_columns, self._n_head_features + 1)
+            shape = (self.labels_.n_columns, self._n_features + 1)
             check_array("the weights of an online head", self.online_.w, shape)
-
-    @property
-    def _n_head_features(self) -> int:
-        return self.map_network_.map_.n_components
-
-    def known_samples(self) -> Views:
-        return self.map_network_.known_samples()
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}
-
-    def _expansion(self) -> Expansion:
-        return map_expansion(self.map_network_, self.head_.coefficients)
 
     def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
         return self.map_network_.kernel_, landmark_facts(self.map_network_, self.finishing_curve_)

@@ -11,13 +11,13 @@ from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
-from gramless.estimators.automatic_tuning import move_landmarks
+from gramless.estimators.automatic_tuning import tune_without_labels
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
+from gramless.estimators.features import OnMap
 from gramless.estimators.first_look import check_domains, look_at_numbers
 from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
-from gramless.estimators.importances import Expansion, map_expansion
 from gramless.estimators.inputs import seed_from, views_to_fit
 from gramless.estimators.numbers import Numbers, TargetScale, as_numbers, block_numbers
 from gramless.estimators.parameters import MAP_CONSTRAINTS
@@ -28,7 +28,7 @@ from gramless.support.checks import INPUT, Constraints, StrOptions
 from gramless.views import Views, is_multiview
 
 
-class DeepMapRegressor(ViewsRegressor):
+class DeepMapRegressor(OnMap, ViewsRegressor):
     """A deep kernel network, compiled into an explicit map, and ridge regression on its vectors.
 
     Linear in the number of samples, in time and in memory; data in blocks is read twice.
@@ -65,8 +65,6 @@ class DeepMapRegressor(ViewsRegressor):
         Shares of views and kernels in the answers for each target, computed when they are first asked for.
         After Algorithm 1 there are none.
     """
-
-    map_network_: DeepMapNetwork
 
     _parameter_constraints: ClassVar[Constraints] = (
         KERNEL | MAP_CONSTRAINTS | RIDGE | INPUT | {"tuning": [StrOptions({"auto", *TUNERS}), None]}
@@ -114,7 +112,7 @@ class DeepMapRegressor(ViewsRegressor):
             random_state=seeds[1],
         ).fit(views)
         if self.tuning == "auto":
-            move_landmarks(self.map_network_, views)
+            tune_without_labels(self.map_network_, views)
 
     def _settle_on(
         self, moments: Moments, views: Views, phi: np.ndarray, standard: np.ndarray, weights: np.ndarray
@@ -140,20 +138,6 @@ class DeepMapRegressor(ViewsRegressor):
         check_domains(self.map_network_.kernel_, look)
         moments = blocks.total(partial(_moments, self.map_network_, self.targets_), "ridge regression on all samples")
         self._settle_on(moments, views, self._features(views), standard, weights)
-
-    def check_fitted(self) -> None:
-        self._check_layout(self.map_network_.layout_)
-        super().check_fitted()
-
-    @property
-    def _n_features(self) -> int:
-        return self.map_network_.map_.n_components
-
-    def known_samples(self) -> Views:
-        return self.map_network_.known_samples()
-
-    def _expansion(self) -> Expansion:
-        return map_expansion(self.map_network_, self.ridge_.coefficients)
 
     def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
         return self.map_network_.kernel_, landmark_facts(self.map_network_)

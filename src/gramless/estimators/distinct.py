@@ -29,13 +29,7 @@ class DistinctSamples:
 
 def distinct_samples(views: Views, targets: np.ndarray, weights: np.ndarray) -> DistinctSamples:
     """Those with a weight, each once."""
-    used = np.flatnonzero(weights > 0)
-    if not len(used):
-        raise DataError("every sample has the weight 0: there is nothing to learn from.")
-    digests = _digests(views, targets)[used]
-    _, first, places = np.unique(digests, axis=0, return_index=True, return_inverse=True)
-    together = np.bincount(places.ravel(), weights[used])
-    chosen = used[first]
+    _, chosen, _, together = _copies(views, targets, weights)
     return DistinctSamples(views[chosen], targets[chosen], together)
 
 
@@ -53,22 +47,38 @@ class MergedCopies:
     rows: np.ndarray
     places: np.ndarray
 
+    def weights_of(self, mask: np.ndarray) -> np.ndarray | None:
+        """The weights of these rows."""
+        return None if self.weights is None else self.weights[mask]
+
+
+def all_of(views: Views, labels: Any) -> MergedCopies:
+    """Samples as they are, copies and all."""
+    rows = np.arange(len(views))
+    return MergedCopies(views, labels, None, rows, rows)
+
 
 def merged_copies(views: Views, labels: Any, weights: np.ndarray | None) -> MergedCopies:
     """Of samples and their labels; where all differ and weigh the same as one, they stay in the order they came in."""
-    used = np.arange(len(views)) if weights is None else np.flatnonzero(weights > 0)
-    if not len(used):
-        raise DataError("every sample has the weight 0: there is nothing to learn from.")
-    digests = _digests(views, _numbered(labels))[used]
-    _, first, found = np.unique(digests, axis=0, return_index=True, return_inverse=True)
-    together = np.bincount(found.ravel(), None if weights is None else weights[used]).astype(np.float64)
+    used, chosen, found, together = _copies(views, _numbered(labels), weights)
     places = np.full(len(views), -1)
     if (together == 1).all():
         places[used] = np.arange(len(used))
         everything = len(used) == len(views)
         return MergedCopies(views if everything else views[used], labels[used], None, used, places)
-    places[used], chosen = found.ravel(), used[first]
+    places[used] = found
     return MergedCopies(views[chosen], labels[chosen], together, chosen, places)
+
+
+def _copies(views: Views, targets: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Rows with a weight; of these the first of every kind, the number of each one's kind, and the kinds' weights."""
+    used = np.arange(len(views)) if weights is None else np.flatnonzero(weights > 0)
+    if not len(used):
+        raise DataError("every sample has the weight 0: there is nothing to learn from.")
+    digests = _digests(views, targets)[used]
+    _, first, kinds = np.unique(digests, axis=0, return_index=True, return_inverse=True)
+    together = np.bincount(kinds.ravel(), None if weights is None else weights[used]).astype(np.float64)
+    return used, used[first], kinds.ravel(), together
 
 
 def _numbered(labels: Any) -> np.ndarray:

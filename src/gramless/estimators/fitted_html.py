@@ -43,8 +43,8 @@ Fact = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Curve:
-    """What settings were chosen by: names of columns, and rows of texts."""
+class Tried:
+    """The settings that one was chosen from: names of columns, and rows of texts."""
 
     title: str
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class Curve:
 
 
 def fitted_html(
-    kernel: DeepKernel, layout: dict[str, int], shares: np.ndarray | None, facts: Sequence[Fact], curve: Curve | None
+    kernel: DeepKernel, layout: dict[str, int], shares: np.ndarray | None, facts: Sequence[Fact], curve: Tried | None
 ) -> str:
     """shares : (n_kernels,), on average over labels; None where there are none"""
     parts = f'<div class="scroll">{_views_table(kernel, layout, shares)}</div><div>{_facts_table(facts)}'
@@ -67,7 +67,7 @@ def scaling_of(kernel: Kernel) -> str:
     return "unit diagonal" if kernel.normalize else SCALINGS["none"]
 
 
-def classifier_facts(model: Any) -> tuple[list[Fact], Curve | None]:
+def classifier_facts(model: Any) -> tuple[list[Fact], Tried | None]:
     """Of a fitted classifier."""
     names = [str(name) for name in model.classes_[:MOST_NAMES]]
     some = ", ".join(names) + (", ..." if len(model.classes_) > MOST_NAMES else "")
@@ -84,10 +84,10 @@ def classifier_facts(model: Any) -> tuple[list[Fact], Curve | None]:
     by = {"leave-one-out": "each sample left out in turn", "folds": "left out by folds"}[chosen[0].by]
     facts.append(("left-out score", f"{chosen[0].score:.1f} % ({measure}; {by}{SEEN})"))
     rows: list[tuple[str, ...]] = [(point.head, f"{point.C:.3g}", f"{point.score:.1f}", point.by) for point in points]
-    return facts, Curve(f"{len(points)} settings that were compared", ("head", "C", "score, %", "left out"), rows)
+    return facts, Tried(f"{len(points)} settings that were compared", ("head", "C", "score, %", "left out"), rows)
 
 
-def regressor_facts(model: Any) -> tuple[list[Fact], Curve]:
+def regressor_facts(model: Any) -> tuple[list[Fact], Tried]:
     """Of a fitted regressor; its curve has errors of standardised targets, whose variance is 1."""
     alphas, errors = model.alpha_curve_[:, 0], model.alpha_curve_[:, 1:]
     how = f", the best of {len(alphas)} strengths" if len(alphas) > 1 else ", as given"
@@ -102,7 +102,7 @@ def regressor_facts(model: Any) -> tuple[list[Fact], Curve]:
     rows = [
         (f"{a:.3g}", *(f"{1.0 - error:.3f}" for error in line)) for a, line in zip(alphas.tolist(), shown, strict=True)
     ]
-    return facts, Curve(f"{len(alphas)} strengths that were compared", ("alpha", *names), rows)
+    return facts, Tried(f"{len(alphas)} strengths that were compared", ("alpha", *names), rows)
 
 
 def landmark_facts(network: Any, finishing: Sequence[tuple[int, float]] | None = None) -> list[Fact]:
@@ -154,7 +154,7 @@ def _facts_table(facts: Sequence[Fact]) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
-def _curve_table(curve: Curve) -> str:
+def _curve_table(curve: Tried) -> str:
     rows = [_row("th", curve.columns), *(_row("td", row) for row in curve.rows)]
     return f'<div class="scroll"><table>{"".join(rows)}</table></div>'
 

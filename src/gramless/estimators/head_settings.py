@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,13 @@ def settle(contest: Contest, heads: Sequence[str], C: float | None) -> Choice:
         choice = Choice(heads[0], float(C), (), np.full(contest.signs.shape, np.nan))
     if choice.head == "ridge":
         known = np.isfinite(choice.scores).all()
-        return choice if known else Choice("ridge", choice.C, choice.curve, ridge_scores(contest, choice.C))
-    if not contest.multilabel:
-        if np.isfinite(choice.scores).any():
-            return choice
-        rows = contest.compared()
-        scores = contest.by_folds(choice.head, choice.C, rows, n_folds_to_judge(len(rows)))
-        return Choice(choice.head, choice.C, choice.curve, scores)
-    return Choice(choice.head, choice.C, choice.curve, _of_all_samples(contest, choice))
+        return choice if known else replace(choice, scores=ridge_scores(contest, choice.C))
+    if contest.multilabel:
+        return replace(choice, scores=_of_all_samples(contest, choice))
+    if np.isfinite(choice.scores).any():
+        return choice
+    rows = contest.compared()
+    return replace(choice, scores=contest.by_folds(choice.head, choice.C, rows, n_folds_to_judge(len(rows))))
 
 
 def described(choice: Choice) -> str:

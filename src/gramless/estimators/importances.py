@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews
-from gramless.estimators.fitted_html import Curve, Fact, fitted_html
+from gramless.estimators.fitted_html import Fact, Tried, fitted_html
 from gramless.heads.decision_shares import decision_shares
 from gramless.kernels import kernel_name
 from gramless.maps import CollapsedMap
@@ -102,7 +102,20 @@ _KEPT: WeakKeyDictionary[Any, tuple[Views, Importances]] = WeakKeyDictionary()
 
 
 class Explained(FittedOnViews):
-    """A model that says what matters to it."""
+    """A model that says what matters to it, a head on features of samples."""
+
+    @abstractmethod
+    def known_samples(self) -> Views:
+        """Samples that were learned from, all their views; others that lack a view are completed from them."""
+
+    @abstractmethod
+    def _features(self, views: Views) -> np.ndarray:
+        """What the head takes: (n, n_features)."""
+
+    @property
+    @abstractmethod
+    def _n_features(self) -> int:
+        """How many features `_features` gives."""
 
     @abstractmethod
     def _expansion(self) -> Expansion:
@@ -118,7 +131,7 @@ class Explained(FittedOnViews):
         """The network, and what there is to say of the samples that the model holds."""
 
     @abstractmethod
-    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+    def _head_facts(self) -> tuple[list[Fact], Tried | None]:
         """What was learned on top, and what it was chosen by."""
 
     @property

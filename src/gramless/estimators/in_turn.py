@@ -10,6 +10,7 @@ from sklearn.utils import check_consistent_length
 
 from gramless.errors import DataError
 from gramless.estimators.classifier import ViewsClassifier
+from gramless.estimators.distinct import all_of
 from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.given_kernel import learning_of
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
@@ -77,7 +78,7 @@ class LearnsInTurn(ViewsClassifier):
         known = labels_of(y, labelled)
         self.labels_ = LabelCounts.of(known if classes is None or y.ndim == 2 else np.asarray(classes)).labels
         self.classes_ = self.labels_.classes
-        self.head_ = self._fit(views, y, labelled, self.labels_.signs(known), None)
+        self.head_ = self._fit(all_of(views, y), labelled, self.labels_.signs(known))
         return self._nothing_remembered()
 
     def _remembered(self) -> OnlineHead:

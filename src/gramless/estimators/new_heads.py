@@ -9,7 +9,6 @@ import torch
 from sklearn.metrics import average_precision_score
 
 from gramless.errors import DataError
-from gramless.estimators.classifier import finite_scores
 from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.heads import Head, Labels, out_of_fold_scores
 from gramless.heads.labelling import learn_labelling
@@ -53,10 +52,7 @@ def with_new_heads(
         recall_weight=classifier.recall_weight,
         threshold=classifier.threshold,
     )
-    fresh.calibration_, fresh.decision_ = labelling.calibration, labelling.decision
-    fresh.unseen_scores_ = finite_scores(labelling.unseen)
-    if labelling.points is not None:
-        fresh.operating_points_ = labelling.points
+    fresh.take_labelling(labelling)
     fresh.head_ = fit_heads(fresh, vectors, signs)
     fresh.n_iter_ = fresh.head_.n_iter
     fresh.settings_curve_ = ()  # it was of other labels

@@ -16,7 +16,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import DistinctSamples, distinct_samples
 from gramless.estimators.fitted import fitted_in_one_step
-from gramless.estimators.fitted_html import Curve, Fact, regressor_facts
+from gramless.estimators.fitted_html import Fact, Tried, regressor_facts
 from gramless.estimators.given_kernel import describe
 from gramless.estimators.importances import Explained
 from gramless.estimators.inputs import views_as_given, views_to_use
@@ -65,28 +65,15 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         """Learn from samples in blocks that bring their targets along."""
 
     @abstractmethod
-    def _features(self, views: Views) -> np.ndarray:
-        """What the ridge takes: (n, n_features)."""
-
-    @abstractmethod
     def _diagonal(self, views: Views) -> np.ndarray:
         """k(x, x) of every sample: (n,)."""
-
-    @property
-    @abstractmethod
-    def _n_features(self) -> int:
-        """How many features `_features` gives."""
 
     @property
     def _answers(self) -> tuple[RidgeSolution, np.ndarray]:
         return self.ridge_, np.arange(self.targets_.n_targets)
 
-    def _head_facts(self) -> tuple[list[Fact], Curve | None]:
+    def _head_facts(self) -> tuple[list[Fact], Tried | None]:
         return regressor_facts(self)
-
-    @abstractmethod
-    def known_samples(self) -> Views:
-        """Samples that were learned from, all their views; others that lack a view are completed from them."""
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

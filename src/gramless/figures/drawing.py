@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from gramless.deep_kernel import DeepKernel
-from gramless.figures.learned_weights import ShareTable, heading, percent, shares_by
+from gramless.errors import DataError
+from gramless.estimators.importances import Importances
+from gramless.estimators.permutation import PermutationImportances
+from gramless.figures.learned_weights import ShareTable, heading, percent, shares_by, summed
 from gramless.support.packages import needed
+from gramless.support.pages import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-from typing import TYPE_CHECKING
-
-from gramless.errors import DataError
-from gramless.estimators.importances import Importances
-from gramless.estimators.permutation import PermutationImportances
-from gramless.support.pages import printable
 
 INK, QUIET, PALE = "#222222", "#666666", "#C8C8C8"
 BLUE, VERMILION = "#0072B2", "#D55E00"  # of Okabe and Ito's palette, told apart by everyone
@@ -187,11 +185,7 @@ def draw_importances(importances: Importances, shuffled: PermutationImportances 
 
 def by_kernels(importances: Importances) -> np.ndarray:
     """Shares in percent on average over labels, (n_views, n_kernels); NaN where a view has no such kernel."""
-    found = np.full((len(importances.views), len(importances.kernels)), np.nan)
-    for (view, kernel), share in zip(importances.inputs, importances.shares.mean(0), strict=True):
-        place = importances.views.index(view), importances.kernels.index(kernel)
-        found[place] = np.nansum([found[place], 100 * share])
-    return found
+    return summed(importances.inputs, 100 * importances.shares.mean(0), importances.views, importances.kernels)
 
 
 def drawn_labels(of_views: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,13 +67,19 @@ def input_shares(kernel: DeepKernel) -> np.ndarray:
 
 def shares_by(kernel: DeepKernel) -> ShareTable:
     """The shares as a table of views by kernels, both in the order of the network's inputs."""
+    inputs = [(entry.view, kernel_name(entry.kernel)) for entry in kernel.inputs]
+    views, kernels = (tuple(dict.fromkeys(names)) for names in zip(*inputs, strict=True))
+    return ShareTable(views, kernels, summed(inputs, input_shares(kernel), views, kernels))
+
+
+def summed(
+    inputs: Sequence[tuple[str, str]], shares: np.ndarray, views: Sequence[str], kernels: Sequence[str]
+) -> np.ndarray:
+    """The shares of inputs, each a view and the name of a kernel, as in a ShareTable: (n_views, n_kernels)."""
     sums: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for entry, share in zip(kernel.inputs, input_shares(kernel).tolist(), strict=True):
-        sums[entry.view, kernel_name(entry.kernel)] += share
-    views = tuple(dict.fromkeys(view for view, _ in sums))
-    kernels = tuple(dict.fromkeys(name for _, name in sums))
-    shares = np.array([[sums.get((view, name), np.nan) for name in kernels] for view in views])
-    return ShareTable(views, kernels, shares)
+    for owner, share in zip(inputs, shares.tolist(), strict=True):
+        sums[owner] += share
+    return np.array([[sums.get((view, name), np.nan) for name in kernels] for view in views])
 
 
 def weights_table(kernel: DeepKernel) -> Table:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from gramless.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, Interval, check_parameters, whole
 
@@ -49,9 +49,6 @@ class Supervised:
         for field in fields(self):
             if field.type == "float":  # a whole number may be longer than tensors hold
                 object.__setattr__(self, field.name, float(getattr(self, field.name)))
-
-    def without_checkpoint(self) -> Self:
-        return replace(self, checkpoint=None)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ the kernel grows, whatever it says about the labels. A row is therefore w = gain
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -55,7 +55,7 @@ def learn(
     gains = [gain for _, gain in start]
     state, run = TrainingState.beginning([theta for theta, _ in start]), ""
     if settings.checkpoint:
-        run = fingerprint(settings.without_checkpoint(), _identity(layers, elementary, labels))
+        run = fingerprint(replace(settings, checkpoint=None), _identity(layers, elementary, labels))
         state = load_state(settings.checkpoint, run) or state
     with ProgressBar("learning the deep kernel", settings.n_steps - state.step) as progress:
         try:

@@ -10,10 +10,6 @@ from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views
 
 
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
 def one_unit(kernels, weights, activation, views):
     """A network of one unit on the first view."""
     inputs = tuple(ViewKernel(views.names[0], kernel) for kernel in kernels)

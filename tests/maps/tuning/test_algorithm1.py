@@ -9,7 +9,8 @@ import torch
 import gramless as gl
 from gramless.maps.tuning import RepresenterMap, tune_algorithm1
 from gramless.maps.tuning.algorithm1 import ElementaryRows, descend_pairs, initial_network, stacked
-from tests.maps.tuning.kernels import compiled, error, generator, heavy_tail, three_layers
+from tests.contracts.samples import generator
+from tests.maps.tuning.kernels import compiled, error, heavy_tail, three_layers
 from tests.networks import random_kernel, random_views
 from tests.oracles.tuning import ExplicitNetwork, explicit_maps
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import gramless as gl
 from gramless.maps.tuning.held_out import draw_pairs, error_gradient, find_rows, fresh_rows, held_out_error, hold_out
-from tests.maps.tuning.kernels import generator
+from tests.contracts.samples import generator
 from tests.oracles.tuning import off_diagonal_error
 
 

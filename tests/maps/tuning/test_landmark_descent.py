@@ -9,7 +9,8 @@ import torch
 import gramless as gl
 from gramless.kernels import Gaussian, Intersection, Linear
 from gramless.maps.tuning import landmark_descent, move_landmarks
-from tests.maps.tuning.kernels import compiled, error, generator, heavy_tail, one_unit, three_layers
+from tests.contracts.samples import generator
+from tests.maps.tuning.kernels import compiled, error, heavy_tail, one_unit, three_layers
 
 
 def cloud(n=200, seed=0):

@@ -11,7 +11,8 @@ from gramless.kernels import Custom, Distance, Gaussian, Hellinger, Intersection
 from gramless.maps.tuning.landmark_descent import move_landmarks
 from gramless.maps.tuning.moving_map import MovableLandmarks, MovingMap
 from gramless.network import Layer, ViewKernel, make_activation
-from tests.maps.tuning.kernels import compiled, generator, heavy_tail, one_unit, precomputed, three_layers
+from tests.contracts.samples import generator
+from tests.maps.tuning.kernels import compiled, heavy_tail, one_unit, precomputed, three_layers
 
 CPU = torch.device("cpu")
 

@@ -8,7 +8,8 @@ import gramless as gl
 from gramless.maps.tuning import finish_with_labels, supervised_finish
 from gramless.maps.tuning.supervised_finish import Descent, kernel_predictions
 from gramless.support.progress import ProgressBar
-from tests.maps.tuning.kernels import compiled, generator, heavy_tail, three_layers
+from tests.contracts.samples import generator
+from tests.maps.tuning.kernels import compiled, heavy_tail, three_layers
 
 
 @pytest.fixture(autouse=True)

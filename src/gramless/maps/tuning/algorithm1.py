@@ -43,7 +43,7 @@ from gramless.maps.tuning.representer import (
     Parameters,
     RepresenterMap,
     first_products,
-    responses_and_map,
+    output_map,
 )
 from gramless.network import output_values
 from gramless.support.budget import require, row_blocks
@@ -98,7 +98,7 @@ def tune_algorithm1(
     def error() -> float:
         chunks = torch.arange(len(held_out)).split(2 * batch_size)
         products = (first_products(kernel.layers[0], parameters.coefficients, held_out_rows(rows)) for rows in chunks)
-        return held_out_error(torch.cat([responses_and_map(kernel, parameters, each)[1] for each in products]), gram)
+        return held_out_error(torch.cat([output_map(kernel, parameters, each) for each in products]), gram)
 
     before = held_out_error(unscaled.transform(held_out).to(device), gram)
     best, chosen = BestSoFar(before), None
@@ -143,7 +143,7 @@ def descend_pairs(
     products = first_products(kernel.layers[0], parameters.coefficients, elementary).requires_grad_()
     leaves = parameters.apply(lambda t: t.detach().requires_grad_())  # the same memory
     with torch.enable_grad():
-        _, phi = responses_and_map(kernel, leaves, products)
+        phi = output_map(kernel, leaves, products)
         error = ((phi[:n] * phi[n:]).sum(1) - kappa).square().mean() / 4
     # In the first layer, whose phi^c nobody writes out, dE/df_p(x, x_i) is the change of the coefficient of phi_p^c(x).
     of_products, *gradients = torch.autograd.grad(error, [products, *leaves.projections, *leaves.anchors])

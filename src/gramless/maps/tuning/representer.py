@@ -64,12 +64,12 @@ def later_products(layer: Layer, anchors: Tensor, maps: Tensor) -> Tensor:
     return torch.stack([torch.einsum("qnr,qir->ni", root[:, None, None] * maps, unit) for root, unit in units])
 
 
-def responses_and_map(kernel: DeepKernel, parameters: Parameters, products: Tensor) -> tuple[Tensor, Tensor]:
-    """Eqs. 7 and 8 from the first layer's products: the output's responses (n, N), and its map (n, r).
+def output_map(kernel: DeepKernel, parameters: Parameters, products: Tensor) -> Tensor:
+    """Eqs. 7 and 8 from the first layer's products: the map of the output, (n, r).
 
     Per sample: n_units N r multiply-adds for every projection, n_units n_inputs N r for every later layer's products.
     """
-    maps = responses = products
+    maps = products
     for i, (layer, projections) in enumerate(zip(kernel.layers, parameters.projections, strict=True)):
         if i > 0:
             products = later_products(layer, parameters.anchors[i - 1], maps)
@@ -77,7 +77,7 @@ def responses_and_map(kernel: DeepKernel, parameters: Parameters, products: Tens
         if layer is kernel.layers[-1]:
             responses = kernel.scale * responses
         maps = responses @ projections
-    return responses[0], maps[0]
+    return maps[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +116,8 @@ class RepresenterMap:
     def n_components(self) -> int:
         return self.projections[-1].shape[2]
 
-    def responses(self, X: Views) -> Tensor:
-        """The output kernel against its anchors, before the last projection: (n, N)."""
-        return self._blocks(X, project=False)
-
     def transform(self, X: Views) -> Tensor:
         """phi(x): (n, n_components), where the caller's data lies."""
-        return self._blocks(X, project=True)
-
-    def _blocks(self, X: Views, *, project: bool) -> Tensor:
         device, place = choose_device(X), X.torch_device or torch.device("cpu")
         parameters = Parameters(self.coefficients, self.projections, self.anchors)
         parameters = parameters.apply(lambda t: t.to(device=device, dtype=self.dtype))
@@ -133,7 +126,7 @@ class RepresenterMap:
             for rows in row_blocks(len(X), self.row_bytes, current_budget() // 2):
                 elementary = self.kernel.elementary(X[rows], self.points, self.dtype, device)
                 products = first_products(self.kernel.layers[0], parameters.coefficients, elementary)
-                blocks.append(responses_and_map(self.kernel, parameters, products)[project].to(place))
+                blocks.append(output_map(self.kernel, parameters, products).to(place))
                 progress.advance(rows.stop - rows.start)
         return finite(torch.cat(blocks))
 
