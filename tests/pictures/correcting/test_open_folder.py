@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,6 +59,23 @@ def test_what_was_said_is_shown_instead_of_what_is_suggested(opened):
     assert folder.undo("me") == 3
     assert folder.undo("me") is None
     assert folder.spoken_of() == []
+
+
+def test_a_child_brings_its_parents_and_goes_with_them(studio, opened):
+    names = {"sea": "water|sea", "boat": "water|boat"}
+    keywords = tuple(names.get(keyword, keyword) for keyword in studio.annotator.keywords)
+    folder = settled(opened(annotator=replace(studio.annotator, keywords=keywords)))
+    folder.change("me", 3, {"sea": True})  # the model knows no other
+    assert folder.said(3) == {"water": True, "water|sea": True}
+    assert 3 in orders.with_keyword(folder, "sea", 1.0).positions
+    folder.change("me", 3, {"water": False})
+    assert {word for word, has in folder.said(3).items() if has} == set()
+    assert folder.said(3)["water|sea"] is False
+    folder.change("me", 3, {"animal|cat": True, REST: False})
+    assert {word for word, has in folder.said(3).items() if has} == {"animal", "animal|cat"}
+    for _ in range(3):
+        folder.undo("me")
+    assert folder.said(3) == {}
 
 
 def test_a_second_server_sees_the_answers_of_the_first(opened, studio, tmp_path):

@@ -30,6 +30,7 @@ from gramless.pictures.correcting.learning import (
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
 from gramless.pictures.datasets.picture_files import list_folder
 from gramless.pictures.features import FeatureCache, make_thumbnail
+from gramless.pictures.metadata.fields import lineage, paths_of_names
 from gramless.pictures.metadata.giving import Said
 from gramless.storage import save
 
@@ -144,7 +145,6 @@ class OpenFolder:
                 "learning": vars(self.learning),
                 "curve": json.loads(curve) if curve else [],
                 "output": None if self.output is None else self.output.name,
-                "problems": len(self.listing.problems),
             }
 
     def thumbnail(self, position: int) -> bytes:
@@ -161,7 +161,20 @@ class OpenFolder:
     # ---- what people do
 
     def change(self, person: str, position: int, changes: Mapping[str, bool | None]) -> None:
-        self.labels.change(person, self.listing.names[position], changes)
+        """Whoever has animal|cat has animal too, and who has no animal has none of its children that are shown."""
+        meant = {self.known_as(keyword): has for keyword, has in changes.items()}
+        shown = [word["keyword"] for word in self.describe(position)["keywords"]]
+        implied: dict[str, bool | None] = {}
+        for keyword, has in meant.items():
+            if has:
+                implied |= dict.fromkeys(lineage(keyword), True)
+            elif has is False:
+                implied |= dict.fromkeys((word for word in shown if word.startswith(f"{keyword}|")), False)
+        self.labels.change(person, self.listing.names[position], implied | meant)
+
+    def known_as(self, keyword: str) -> str:
+        """With its parents, where the model knows just one of that name: cat is animal|cat."""
+        return keyword if keyword in self.keywords else paths_of_names(self.keywords).get(keyword, keyword)
 
     def undo(self, person: str) -> int | None:
         """The position of the picture whose last step was taken back, or None where there was none."""
