@@ -189,6 +189,31 @@ def test_an_interrupt_tells_of_all_that_was_written(model, photos, monkeypatch):
     assert done.exit_code == INTERRUPTED
     assert done.stdout == "3 files changed: 6 keywords written, 0 taken back\n"
     assert len(list(photos.glob("*.xmp"))) == 3
+    monkeypatch.undo()
+    taken_back = []
+
+    def sync(folder):
+        taken_back.append(folder)
+        if len(taken_back) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("gramless.pictures.metadata.writing.sync_folder", sync)
+    done = call("annotate", "undo", photos)
+    assert done.exit_code == INTERRUPTED
+    assert done.stdout == "1 file changed: 0 keywords written, 2 taken back\n"
+
+
+def test_keywords_that_could_be_taken_back_nowhere_are_a_failure(model, photos, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(13, "Permission denied")
+
+    assert call("annotate", "predict", model, photos, "--embed", "--top", 2).exit_code == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("gramless.pictures.metadata.writing.write_atomically", refuse)
+        done = call("annotate", "undo", photos)
+    assert done.exit_code == 1
+    assert "Left as they are (5):" in done.stderr
+    assert call("annotate", "undo", photos).exit_code == 0
 
 
 def test_keywords_that_could_be_written_nowhere_are_a_failure(model, photos):

@@ -14,20 +14,12 @@ if TYPE_CHECKING:
     from gramless.pictures.metadata.writing import Writing
 
 
-def show_writings(done: Iterable[Writing], *, dry_run: bool) -> None:
-    """One line for every file that would change, or how many have changed."""
-    with WritingsShown(dry_run) as shown:
-        shown.add(done)
-
-
 class WritingsShown:
-    """The same of writings that are done a few at a time; none of them is kept, and what was done is said at the end,
-    however that is reached.
-    """
+    """One line for every file that would change, or at the end, however that is reached, how many have changed."""
 
     def __init__(self, dry_run: bool) -> None:
         self._dry_run = dry_run
-        self._changed = self._same = self._new = self._gone = 0
+        self.changed = self._same = self._new = self._gone = 0
 
     def __enter__(self) -> WritingsShown:
         return self
@@ -39,13 +31,13 @@ class WritingsShown:
                 continue
             if self._dry_run:
                 typer.echo(printable(f"{writing.path}: {_described(writing)}"))
-            self._changed += 1
+            self.changed += 1
             self._new += len(_keywords(writing.come) - _keywords(writing.gone))
             self._gone += len(_keywords(writing.gone) - _keywords(writing.come))
 
     def __exit__(self, *error: object) -> None:
         would = "would be " if self._dry_run else ""
-        files = "1 file" if self._changed == 1 else f"{self._changed:,} files"
+        files = "1 file" if self.changed == 1 else f"{self.changed:,} files"
         keywords = "1 keyword" if self._new == 1 else f"{self._new:,} keywords"
         left = f"; {self._same:,} {self._left()}"
         typer.echo(
