@@ -271,6 +271,7 @@ def test_keywords_never_taught_are_not_lost_among_names_without_a_picture(studio
     done = call("annotate", "evaluate", model, studio / "scenes", "--keywords", table, "--cache", f"{model}.cache")
     assert done.exit_code == 0, done.output
     assert "  zeppelin: is a keyword that the model was not taught\n" in done.stderr
+    assert done.stderr.count("2 of these pictures are called as ones that the model was taught on") == 1
     assert f"and {MOST_LISTED + N_SCENES - 1} more" in done.stderr
 
 
@@ -360,7 +361,7 @@ def test_a_file_that_is_no_model_of_keywords_is_explained(studio, tmp_path, monk
         ("kernel.gramless", "DeepKernel"),
         ("other", "no Gramless model"),
         ("cut", "truncated"),
-        ("nowhere", "no model file"),
+        ("nowhere", "or make one: gramless annotate fit"),
         (".", "no model file"),
     ):
         done = call(*(["serve"] if command == "serve" else ["annotate", command]), tmp_path / name, *rest)
