@@ -65,6 +65,7 @@ def test_a_child_brings_its_parents_and_goes_with_them(studio, opened):
     names = {"sea": "water|sea", "boat": "water|boat"}
     keywords = tuple(names.get(keyword, keyword) for keyword in studio.annotator.keywords)
     folder = settled(opened(annotator=replace(studio.annotator, keywords=keywords)))
+    assert [folder.known_as(word) for word in ("SKY", "Sea", "Auntie")] == ["sky", "water|sea", "Auntie"]
     folder.change("me", 3, {"sea": True})  # the model knows no other
     assert folder.said(3) == {"water": True, "water|sea": True}
     assert 3 in orders.with_keyword(folder, "sea", 1.0).positions

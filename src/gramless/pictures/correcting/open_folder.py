@@ -173,8 +173,9 @@ class OpenFolder:
         self.labels.change(person, self.listing.names[position], implied | meant)
 
     def known_as(self, keyword: str) -> str:
-        """With its parents, where the model knows just one of that name: cat is animal|cat."""
-        return keyword if keyword in self.keywords else paths_of_names(self.keywords).get(keyword, keyword)
+        """As the model writes it: in its case, and with its parents where just one has that name."""
+        known = paths_of_names(self.keywords) | {each: each for each in self.keywords}
+        return known.get(keyword) or {name.casefold(): known[name] for name in known}.get(keyword.casefold(), keyword)
 
     def undo(self, person: str) -> int | None:
         """The position of the picture whose last step was taken back, or None where there was none."""
