@@ -203,19 +203,6 @@ def test_an_interrupt_tells_of_all_that_was_written(model, photos, monkeypatch):
     assert done.stdout == "1 file changed: 0 keywords written, 2 taken back\n"
 
 
-def test_keywords_that_could_be_taken_back_nowhere_are_a_failure(model, photos, monkeypatch):
-    def refuse(*arguments):
-        raise PermissionError(13, "Permission denied")
-
-    assert call("annotate", "predict", model, photos, "--embed", "--top", 2).exit_code == 0
-    with monkeypatch.context() as patched:
-        patched.setattr("gramless.pictures.metadata.writing.write_atomically", refuse)
-        done = call("annotate", "undo", photos)
-    assert done.exit_code == 1
-    assert "Left as they are (5):" in done.stderr
-    assert call("annotate", "undo", photos).exit_code == 0
-
-
 def test_keywords_that_could_be_written_nowhere_are_a_failure(model, photos):
     pictures = sorted(photos.iterdir())[:2]
     for picture in pictures:

@@ -19,7 +19,7 @@ class WritingsShown:
 
     def __init__(self, dry_run: bool) -> None:
         self._dry_run = dry_run
-        self.changed = self._same = self._new = self._gone = 0
+        self._changed = self._same = self._new = self._gone = 0
 
     def __enter__(self) -> WritingsShown:
         return self
@@ -31,13 +31,13 @@ class WritingsShown:
                 continue
             if self._dry_run:
                 typer.echo(printable(f"{writing.path}: {_described(writing)}"))
-            self.changed += 1
+            self._changed += 1
             self._new += len(_keywords(writing.come) - _keywords(writing.gone))
             self._gone += len(_keywords(writing.gone) - _keywords(writing.come))
 
     def __exit__(self, *error: object) -> None:
         would = "would be " if self._dry_run else ""
-        files = "1 file" if self.changed == 1 else f"{self.changed:,} files"
+        files = "1 file" if self._changed == 1 else f"{self._changed:,} files"
         keywords = "1 keyword" if self._new == 1 else f"{self._new:,} keywords"
         left = f"; {self._same:,} {self._left()}"
         typer.echo(
