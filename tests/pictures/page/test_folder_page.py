@@ -359,6 +359,7 @@ def test_pictures_that_cannot_be_read_are_shown_with_the_reason(studio, opened, 
     page.get_by_role("button", name="Unreadable 1").click()
     expect(page.locator("#heading")).to_have_text("Cannot be read · 1 picture")
     expect(page.locator(".thumb")).to_contain_text("no picture")
+    expect(page.locator(".words")).to_have_text("broken.jpg")
 
 
 def test_escape_leads_from_a_field_to_the_pictures(page):

@@ -138,7 +138,8 @@ function fillCell(cell, item, number) {
     word.textContent = keyword;
     return i ? [", ", word] : [word];
   });
-  cell.querySelector(".words").replaceChildren(...(item.state === "waiting" ? ["not described yet"] : shown));
+  const instead = { waiting: "not described yet", unreadable: shown.length ? "" : item.name }[item.state];
+  cell.querySelector(".words").replaceChildren(...(instead ? [instead] : shown));
   cell.querySelector(".badge").textContent = badge(item);
   const said = words.map(({ keyword }) => keyword).join(", ");
   cell.ariaLabel = `${item.name}: ${said || "no keywords"}${item.done ? ", answered" : ""}`;
