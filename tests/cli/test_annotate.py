@@ -189,6 +189,18 @@ def test_an_interrupt_tells_of_all_that_was_written(model, photos, monkeypatch):
     assert done.exit_code == INTERRUPTED
     assert done.stdout == "3 files changed: 6 keywords written, 0 taken back\n"
     assert len(list(photos.glob("*.xmp"))) == 3
+    monkeypatch.undo()
+    taken_back = []
+
+    def sync(folder):
+        taken_back.append(folder)
+        if len(taken_back) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("gramless.pictures.metadata.writing.sync_folder", sync)
+    done = call("annotate", "undo", photos)
+    assert done.exit_code == INTERRUPTED
+    assert done.stdout == "1 file changed: 0 keywords written, 2 taken back\n"
 
 
 def test_keywords_that_could_be_written_nowhere_are_a_failure(model, photos):
@@ -246,6 +258,7 @@ def test_keywords_never_taught_are_not_lost_among_names_without_a_picture(studio
     done = call("annotate", "evaluate", model, studio / "scenes", "--keywords", table, "--cache", f"{model}.cache")
     assert done.exit_code == 0, done.output
     assert "  zeppelin: is a keyword that the model was not taught\n" in done.stderr
+    assert done.stderr.count("2 of these pictures are called as ones that the model was taught on") == 1
     assert f"and {MOST_LISTED + N_SCENES - 1} more" in done.stderr
 
 
@@ -335,7 +348,7 @@ def test_a_file_that_is_no_model_of_keywords_is_explained(studio, tmp_path, monk
         ("kernel.gramless", "DeepKernel"),
         ("other", "no Gramless model"),
         ("cut", "truncated"),
-        ("nowhere", "no model file"),
+        ("nowhere", "or make one: gramless annotate fit"),
         (".", "no model file"),
     ):
         done = call(*(["serve"] if command == "serve" else ["annotate", command]), tmp_path / name, *rest)

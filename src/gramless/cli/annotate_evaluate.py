@@ -25,7 +25,7 @@ from gramless.cli.annotate_inputs import (
     require_one_choice,
 )
 from gramless.cli.outputs import require_writable_file, writing
-from gramless.cli.problems import list_problems
+from gramless.cli.problems import list_problems, say
 from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 
@@ -66,6 +66,12 @@ def evaluate(
         judgement = judge(annotator, annotated, top=top, threshold=threshold, precision=precision, cache=rows)
     quality = judgement.quality
     Console().print(quality_table(quality, f"On {quality.n_pictures:,} pictures"), keyword_table(quality))
+    taught = {annotation.name for annotation in judgement.annotations}.intersection(annotator.album.names)
+    if taught:
+        say(
+            f"{len(taught):,} of these pictures are called as ones that the model was taught on: if they are the same, "
+            "the figures are too good. Give pictures that it has not seen; `fit` has judged its own fairly."
+        )
     if output is not None:
         content = json.dumps(numbers_of(quality), indent=1) + "\n"
         with writing(output):

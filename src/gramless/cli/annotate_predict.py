@@ -82,7 +82,8 @@ def predict(
     found = find_pictures(pictures)
     if not found.paths:
         list_problems("Not read", found.problems)
-        raise GramlessError(f"there are no pictures in {', '.join(map(str, pictures))}.")
+        places = ", ".join(map(str, pictures))
+        raise GramlessError(f"there are no pictures in {places}. Give pictures, or the folder that they are in.")
     answered = Answered()
     with opened(cache) as rows:
         parts = answered.noting(

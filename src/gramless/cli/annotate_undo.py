@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from gramless.cli.problems import list_problems
-from gramless.cli.written import show_writings
+from gramless.cli.written import WritingsShown
+from gramless.support.pages import Problem
 
 
 def undo(
@@ -22,6 +23,11 @@ def undo(
     from gramless.pictures.metadata.writing import take_back_all
 
     found = find_written(pictures)
-    done, failed = take_back_all(found.places, dry=dry_run)
-    show_writings([writing for writing in done if writing.changes], dry_run=dry_run)
-    list_problems("Not looked at", [*found.problems, *failed])
+    problems: list[Problem] = []
+    with WritingsShown(dry_run) as shown:
+        for place in found.places:
+            done, failed = take_back_all([place], dry=dry_run)
+            shown.add(writing for writing in done if writing.changes)  # one by one, as in `predict`
+            problems += failed
+    list_problems("Not looked at", found.problems)
+    list_problems("Left as they are", problems)

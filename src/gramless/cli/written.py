@@ -14,16 +14,8 @@ if TYPE_CHECKING:
     from gramless.pictures.metadata.writing import Writing
 
 
-def show_writings(done: Iterable[Writing], *, dry_run: bool) -> None:
-    """One line for every file that would change, or how many have changed."""
-    with WritingsShown(dry_run) as shown:
-        shown.add(done)
-
-
 class WritingsShown:
-    """The same of writings that are done a few at a time; none of them is kept, and what was done is said at the end,
-    however that is reached.
-    """
+    """One line for every file that would change, or at the end, however that is reached, how many have changed."""
 
     def __init__(self, dry_run: bool) -> None:
         self._dry_run = dry_run

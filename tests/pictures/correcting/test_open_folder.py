@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
@@ -58,6 +60,24 @@ def test_what_was_said_is_shown_instead_of_what_is_suggested(opened):
     assert folder.undo("me") == 3
     assert folder.undo("me") is None
     assert folder.spoken_of() == []
+
+
+def test_a_child_brings_its_parents_and_goes_with_them(studio, opened):
+    names = {"sea": "water|sea", "boat": "water|boat"}
+    keywords = tuple(names.get(keyword, keyword) for keyword in studio.annotator.keywords)
+    folder = settled(opened(annotator=replace(studio.annotator, keywords=keywords)))
+    assert [folder.known_as(word) for word in ("SKY", "Sea", "Auntie")] == ["sky", "water|sea", "Auntie"]
+    folder.change("me", 3, {"sea": True})  # the model knows no other
+    assert folder.said(3) == {"water": True, "water|sea": True}
+    assert 3 in orders.with_keyword(folder, "sea", 1.0).positions
+    folder.change("me", 3, {"water": False})
+    assert {word for word, has in folder.said(3).items() if has} == set()
+    assert folder.said(3)["water|sea"] is False
+    folder.change("me", 3, {"animal|cat": True, REST: False})
+    assert {word for word, has in folder.said(3).items() if has} == {"animal", "animal|cat"}
+    for _ in range(3):
+        folder.undo("me")
+    assert folder.said(3) == {}
 
 
 def test_a_second_server_sees_the_answers_of_the_first(opened, studio, tmp_path):
@@ -211,6 +231,21 @@ def test_what_cannot_be_read_is_said_and_the_others_go_on(studio, opened, tmp_pa
     folder.learn()
     wait_until(lambda: folder.model_version == 1)
     settled(folder)
+
+
+def test_workers_that_end_as_the_folder_is_closed_are_no_failure(studio, opened, tmp_path, monkeypatch, caplog):
+    began = Event()
+
+    def end(*arguments, **more):
+        began.set()
+        raise RuntimeError("the workers were ended")
+
+    monkeypatch.setattr(type(studio.annotator.features), "describe", end)
+    folder = opened()
+    assert began.wait(timeout=120)
+    folder.close()
+    assert caplog.text == ""
+    assert folder.suggestions.reasons == {}
 
 
 def test_links_do_not_lead_out_of_the_folder(studio, opened, tmp_path):

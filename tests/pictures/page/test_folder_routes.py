@@ -184,6 +184,14 @@ def test_csv_can_be_learned_from_and_xmp_lies_beside(client, folder, studio, tmp
     assert not sidecar_of(folder.listing.paths[1]).exists()
 
 
+def test_pictures_with_keywords_beside_them_are_counted(client, folder):
+    correct(client, 4, {"sea": True})
+    correct(client, 6, {"sea": False})
+    sidecar_of(folder.listing.paths[6]).write_text("no xml")
+    reply = client.post("/folder/xmp").json()
+    assert (reply["written"], reply["failed"]) == (1, 1)
+
+
 def test_the_picture_that_was_asked_for_is_first_among_its_likes(client):
     found = client.get("/folder/pictures?show=like&picture=12").json()
     assert found["pictures"][0]["id"] == 12

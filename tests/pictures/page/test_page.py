@@ -55,7 +55,8 @@ def test_a_dropped_picture_gets_its_keywords_scores_and_neighbours(served, open_
     assert card.locator(".shared").all_text_contents() == ["red, green", ""]
     assert card.locator(".neighbours img").count() == 1
     for image in card.locator("img").all():
-        assert image.evaluate("image => image.complete && image.naturalWidth") == 48
+        expect(image).to_have_js_property("complete", True)
+        expect(image).to_have_js_property("naturalWidth", 48)
     expect(page.get_by_role("status").filter(has_text="sea.jpg")).to_have_text("sea.jpg: blue, red, green")
 
 

@@ -268,8 +268,11 @@ class Annotator:
 
 def load_annotator(file: Path) -> Annotator:
     """The model of keywords in a file; an error where the file holds something else."""
-    if file.is_file():
-        file.open("rb").close()  # where it may not be read, safetensors would say that it is not there
+    if not file.is_file():
+        raise GramlessError(
+            f"there is no model file {file}. Check the path, or make one: gramless annotate fit PICTURES -o MODEL"
+        )
+    file.open("rb").close()  # where it may not be read, safetensors would say that it is not there
     with Waiting("loading the model"):
         model = load(file)
     if not isinstance(model, Annotator):

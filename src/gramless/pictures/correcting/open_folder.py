@@ -30,6 +30,7 @@ from gramless.pictures.correcting.learning import (
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
 from gramless.pictures.datasets.picture_files import list_folder
 from gramless.pictures.features import FeatureCache, make_thumbnail
+from gramless.pictures.metadata.fields import lineage, paths_of_names
 from gramless.pictures.metadata.giving import Said
 from gramless.storage import save
 
@@ -37,6 +38,7 @@ AT_ONCE = 32  # pictures that are described before their suggestions are shown
 FIRST = 8  # the first ones are there before worker processes have started
 MOST_WANTED = 500  # pictures on the screen that go before the others
 THUMBNAIL_SIDE, PREVIEW_SIDE = 320, 1280
+CLOSING_SECONDS = 5.0  # Ctrl-C ends the worker processes before the folder is closed: that is no failure
 CURVE = "curve"
 
 _log = logging.getLogger(__name__)
@@ -144,7 +146,6 @@ class OpenFolder:
                 "learning": vars(self.learning),
                 "curve": json.loads(curve) if curve else [],
                 "output": None if self.output is None else self.output.name,
-                "problems": len(self.listing.problems),
             }
 
     def thumbnail(self, position: int) -> bytes:
@@ -161,7 +162,21 @@ class OpenFolder:
     # ---- what people do
 
     def change(self, person: str, position: int, changes: Mapping[str, bool | None]) -> None:
-        self.labels.change(person, self.listing.names[position], changes)
+        """Whoever has animal|cat has animal too, and who has no animal has none of its children that are shown."""
+        meant = {self.known_as(keyword): has for keyword, has in changes.items()}
+        shown = [word["keyword"] for word in self.describe(position)["keywords"]]
+        implied: dict[str, bool | None] = {}
+        for keyword, has in meant.items():
+            if has:
+                implied |= dict.fromkeys(lineage(keyword), True)
+            elif has is False:
+                implied |= dict.fromkeys((word for word in shown if word.startswith(f"{keyword}|")), False)
+        self.labels.change(person, self.listing.names[position], implied | meant)
+
+    def known_as(self, keyword: str) -> str:
+        """As the model writes it: in its case, and with its parents where just one has that name."""
+        known = paths_of_names(self.keywords) | {each: each for each in self.keywords}
+        return known.get(keyword) or {name.casefold(): known[name] for name in known}.get(keyword.casefold(), keyword)
 
     def undo(self, person: str) -> int | None:
         """The position of the picture whose last step was taken back, or None where there was none."""
@@ -246,6 +261,8 @@ class OpenFolder:
         try:
             described = base.features.describe(paths, cache=self._features)
         except Exception as error:  # the others may still be described
+            if self._stop.wait(CLOSING_SECONDS):
+                return False
             _log.exception("describing pictures failed")
             with self._lock:
                 for position in positions.tolist():

@@ -164,6 +164,7 @@ def to_ask_next(folder: OpenFolder) -> Order:
 
 def with_keyword(folder: OpenFolder, keyword: str, least: float) -> Order:
     """Pictures that were said to have it, then those with at least that probability, the most probable first."""
+    keyword = folder.known_as(keyword)
     found, spoken = folder.suggestions, {i: folder.said(i) for i in folder.spoken_of()}
     spoken |= {i: folder.said(i) for i in folder.training}
     p = np.full(len(found.progress), -1.0)

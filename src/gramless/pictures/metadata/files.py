@@ -76,5 +76,5 @@ def _format_of(file: BinaryIO) -> ModuleType:
     if head == png.START:
         return png
     raise ForeignFormatError(
-        "is neither JPEG nor PNG, and only into those can keywords be written. Use --to xmp for it"
+        "is neither JPEG nor PNG, and only into those can keywords be written (--to xmp writes them beside it)"
     )

@@ -19,6 +19,7 @@ from gramless.pictures.correcting.labels import REST
 from gramless.pictures.correcting.open_folder import OpenFolder
 from gramless.pictures.datasets.keyword_files import clean_keywords
 from gramless.pictures.features import PictureError
+from gramless.pictures.metadata.files import sidecar_of
 from gramless.pictures.metadata.writing import say_all
 from gramless.pictures.page.security import refuse_foreign_origin
 from gramless.pictures.page.threads import in_a_thread
@@ -168,10 +169,11 @@ def folder_router(folder: OpenFolder) -> APIRouter:
     async def export_xmp() -> dict[str, Any]:
         """What people said, into XMP sidecars beside the pictures: as their own words, over those of a model."""
         words = folder.words()
-        _, failed = await _told(say_all, words)
-        with_keywords = sum(bool(said.has) for _, said in words)
+        done, failed = await _told(say_all, words)
+        there = {writing.path for writing in done}
+        written = sum(bool(said.has) and sidecar_of(picture) in there for picture, said in words)
         reasons = [f"{Path(problem.name).name}: {problem.reason}" for problem in failed[:10]]
-        return {"written": with_keywords - len(failed), "failed": len(failed), "reasons": reasons}
+        return {"written": written, "failed": len(failed), "reasons": reasons}
 
     return router
 

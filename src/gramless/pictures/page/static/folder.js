@@ -11,7 +11,7 @@ const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n ===
 const before = sessionStorage.getItem("window"); // a window that is loaded anew may still undo
 const me = before ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
 sessionStorage.setItem("window", me);
-const SHOWN = { next: "These would teach most", all: "All pictures", unanswered: "Not answered yet", answered: "Answered, the last one first" };
+const SHOWN = { next: "These would teach most", all: "All pictures", unanswered: "Not answered yet", answered: "Answered, the last one first", unreadable: "Cannot be read" };
 
 let query = { show: "next" };
 let order = null; // the server's number for what is shown
@@ -138,7 +138,8 @@ function fillCell(cell, item, number) {
     word.textContent = keyword;
     return i ? [", ", word] : [word];
   });
-  cell.querySelector(".words").replaceChildren(...(item.state === "waiting" ? ["not described yet"] : shown));
+  const instead = { waiting: "not described yet", unreadable: shown.length ? "" : item.name }[item.state];
+  cell.querySelector(".words").replaceChildren(...(instead ? [instead] : shown));
   cell.querySelector(".badge").textContent = badge(item);
   const said = words.map(({ keyword }) => keyword).join(", ");
   cell.ariaLabel = `${item.name}: ${said || "no keywords"}${item.done ? ", answered" : ""}`;
@@ -305,6 +306,8 @@ function heard(news) {
   at("learn").disabled = Boolean(news.learning.stage) || !news.answered;
   at("everything").disabled = Boolean(news.learning.stage);
   document.querySelector("[data-show=answered]").textContent = `Answered ${news.answered ? news.answered.toLocaleString("en") : ""}`.trim();
+  at("unreadable").hidden = !news.unreadable;
+  at("unreadable").textContent = `Unreadable ${news.unreadable.toLocaleString("en")}`;
   if (news.learning.stage) showWork(`Learning: ${news.learning.stage}`, true);
   else if (looked < news.pictures) showWork(`${looked.toLocaleString("en")} of ${counted(news.pictures, "picture")} described`, true);
   else showWork(learnedText(news), false);
@@ -323,10 +326,9 @@ function wouldGrow({ described, unreadable, pictures }, before) {
   return described >= 2 * describedThen || described + unreadable === pictures;
 }
 
-function learnedText({ pictures, unreadable, model, learning, output }) {
-  const unread = unreadable ? `, ${unreadable.toLocaleString("en")} unreadable` : "";
+function learnedText({ pictures, model, learning, output }) {
   const learned = model ? ` · learned again in ${learning.seconds.toFixed(1)} s${output ? `, saved as ${output}` : ""}` : "";
-  return `${counted(pictures, "picture")}${unread}${learned}`;
+  return `${counted(pictures, "picture")}${learned}`;
 }
 
 function showWork(text, busy) {
@@ -445,7 +447,7 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   const { key, code, target } = event;
   if (target.matches("input")) {
-    if (key === "Escape") (scroller.cells.get(current?.number) ?? at("learn")).focus({ preventScroll: true });
+    if (key === "Escape") (scroller.cells.get(current?.number ?? scroller.range[0]) ?? at("more").firstElementChild).focus();
     return;
   }
   if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "z") {
