@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 from dataclasses import replace
-from threading import Event
 
 import numpy as np
 import pytest
@@ -231,21 +230,6 @@ def test_what_cannot_be_read_is_said_and_the_others_go_on(studio, opened, tmp_pa
     folder.learn()
     wait_until(lambda: folder.model_version == 1)
     settled(folder)
-
-
-def test_workers_that_end_as_the_folder_is_closed_are_no_failure(studio, opened, tmp_path, monkeypatch, caplog):
-    began = Event()
-
-    def end(*arguments, **more):
-        began.set()
-        raise RuntimeError("the workers were ended")
-
-    monkeypatch.setattr(type(studio.annotator.features), "describe", end)
-    folder = opened()
-    assert began.wait(timeout=120)
-    folder.close()
-    assert caplog.text == ""
-    assert folder.suggestions.reasons == {}
 
 
 def test_links_do_not_lead_out_of_the_folder(studio, opened, tmp_path):

@@ -38,7 +38,6 @@ AT_ONCE = 32  # pictures that are described before their suggestions are shown
 FIRST = 8  # the first ones are there before worker processes have started
 MOST_WANTED = 500  # pictures on the screen that go before the others
 THUMBNAIL_SIDE, PREVIEW_SIDE = 320, 1280
-CLOSING_SECONDS = 5.0  # Ctrl-C ends the worker processes before the folder is closed: that is no failure
 CURVE = "curve"
 
 _log = logging.getLogger(__name__)
@@ -261,8 +260,6 @@ class OpenFolder:
         try:
             described = base.features.describe(paths, cache=self._features)
         except Exception as error:  # the others may still be described
-            if self._stop.wait(CLOSING_SECONDS):
-                return False
             _log.exception("describing pictures failed")
             with self._lock:
                 for position in positions.tolist():
