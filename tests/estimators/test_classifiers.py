@@ -1,6 +1,7 @@
 """The two classifiers: against the pieces they are made of, for one label and several, and on bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import sparse
@@ -313,3 +314,42 @@ class TestBadInput:
         for kernels in ((), {"sepal": ["linear"]}):
             with pytest.raises(ValueError, match=r"at least one elementary kernel|Give every view its kernels"):
                 clone(classifier).set_params(kernel__kernels=kernels).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([("cat",), ("cat", "dog")] * 6, "MultiLabelBinarizer"),
+        ([{"cat"}, {"cat", "dog"}] * 6, "MultiLabelBinarizer"),
+        (pd.Series([["cat"], ["cat", "dog"]] * 6), "MultiLabelBinarizer"),
+        (pd.Series(["cat", "dog"] * 5 + ["cat", np.nan]), r"nan.*place 11 \(1 in all\)"),
+        (pd.Series(["cat", "dog"] * 5 + ["cat", None], dtype="string"), r"<NA>.*place 11 \(1 in all\)"),
+        (pd.Series(["cat", None] * 6, dtype="category"), r"nan.*place 1 \(6 in all\)"),
+        (["cat", None] * 6, r"None.*place 1 \(6 in all\)"),
+    ],
+)
+def test_labels_in_lists_and_missing_ones_are_told_as_such(labels, said):
+    with pytest.raises(gl.DataError, match=said):
+        gl.DeepMapClassifier().fit(np.arange(12.0)[:, None], labels)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"length": np.arange(12.0), "colour": ["red", "1"] * 6}),
+        pd.DataFrame({"length": np.arange(12.0), "colour": pd.Categorical(["red", "blue"] * 6)}),
+        pd.DataFrame({"length": np.arange(12.0), "colour": pd.Series(["red", "blue"] * 6, dtype="string")}),
+    ],
+    ids=["objects", "categories", "strings"],
+)
+@pytest.mark.parametrize("kind", [gl.DeepMapClassifier, gl.DeepKernelRegressor])
+def test_columns_of_texts_are_refused_by_their_names(kind, table):
+    with pytest.raises(gl.DataError, match=r"column 'colour' holds texts, such as '(red|blue)'.*OneHotEncoder"):
+        kind().fit(table, np.arange(12) % 2)
+    with pytest.raises(gl.DataError, match=r"column 1 holds texts, such as '(red|blue)'"):
+        kind().fit(table.to_numpy(dtype=object), np.arange(12) % 2)
+
+
+def test_texts_are_no_targets():
+    with pytest.raises(gl.DataError, match=r"y holds texts, .*'a'.*classifier"):
+        gl.DeepMapRegressor().fit(np.arange(12.0)[:, None], ["a", "b"] * 6)

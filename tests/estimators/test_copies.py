@@ -36,6 +36,27 @@ def test_weights_of_one_are_none(classifier, samples):
     np.testing.assert_array_equal(ones.decision_function(X), plain.decision_function(X))
 
 
+@pytest.mark.parametrize("weighting", [None, "balanced"])
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e6])
+def test_weights_may_have_any_unit(classifier, weighting, unit, samples):
+    X, y, times = samples
+    classifier = clone(classifier).set_params(class_weight=weighting)
+    here, there = (clone(classifier).fit(X, y, sample_weight=size * times) for size in (1.0, unit))
+    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("regressor", [gl.DeepKernelRegressor, gl.DeepMapRegressor])
+@pytest.mark.parametrize("unit", [1e-12, 1e-3])
+def test_weights_of_numbers_may_be_shares(regressor, unit, samples):
+    X, y, _ = samples
+    rng = np.random.default_rng(3)
+    targets, weights = y + rng.normal(size=30) / 4, rng.uniform(0.1, 0.9, 30)
+    here, there = (regressor(random_state=0).fit(X, targets, size * weights) for size in (1.0, unit))
+    for ours, theirs in zip(here.predict(X, return_std=True), there.predict(X, return_std=True), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)
+
+
 def test_rows_keep_their_numbers(samples):
     X, y, _ = samples
     rows = np.concatenate([np.arange(30), np.arange(10)])

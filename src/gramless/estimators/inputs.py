@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,9 @@ def as_labels(y: Any) -> Any:
     if sparse.issparse(y):
         return as_block("y", y)
     refuse_masked("y", y)
-    _refuse_mixed(y)
+    listed = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    if listed.dtype == object:
+        _refuse_unusable(listed.ravel().tolist())
     y = np.asarray(y)
     if y.dtype.names is not None or y.dtype.kind in "cV":
         raise DataError(f"y is of type {y.dtype}: give one class per sample, or an indicator matrix of labels.")
@@ -104,17 +107,31 @@ def as_labels(y: Any) -> Any:
     return y if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)
 
 
-def _refuse_mixed(y: Any) -> None:
-    """Numbers and texts together: NumPy would make texts of all, or find no order among them.
+def _refuse_unusable(labels: list[Any]) -> None:
+    """Labels that are lists, are missing, or are numbers among texts, of which NumPy would make texts of all.
 
     The mark of samples without a label may stand among texts.
     """
-    if isinstance(y, (list, tuple)) or getattr(y, "dtype", None) is np.dtype(object):
-        labels = np.asarray(y, dtype=object).ravel().tolist()
-        kinds = {type(label) for label in labels if not (isinstance(label, int) and label == MARK)}
-        if len(kinds) > 1 and any(issubclass(kind, (str, bytes, type(None))) for kind in kinds):
-            names = sorted(kind.__name__ for kind in kinds)
-            raise DataError(f"y mixes labels of the types {', '.join(names)}: give texts only, or numbers only.")
+    if any(isinstance(label, (list, tuple, set, frozenset, np.ndarray)) for label in labels):
+        raise DataError(
+            "y lists the labels of every sample: give 1 for every label that a sample has and 0 for others, (n, "
+            "n_labels), as sklearn.preprocessing.MultiLabelBinarizer makes them of such lists."
+        )
+    missing = [row for row, label in enumerate(labels) if _is_missing(label)]
+    if missing:
+        raise DataError(
+            f"y contains NaN or None ({labels[missing[0]]!r}), first at place {missing[0]} ({len(missing)} in all): "
+            f"leave those samples out, or mark them by {MARK} for learning that is semi-supervised."
+        )
+    kinds = {type(label) for label in labels if not (isinstance(label, int) and label == MARK)}
+    if len(kinds) > 1 and any(issubclass(kind, (str, bytes)) for kind in kinds):
+        names = sorted(kind.__name__ for kind in kinds)
+        raise DataError(f"y mixes labels of the types {', '.join(names)}: give texts only, or numbers only.")
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, or what pandas has for them."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and isnan(label))
 
 
 def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, reset: bool) -> Views:
@@ -141,7 +158,27 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
         )
     except OverflowError as error:
         raise DataError(f"X holds a number that no floating type holds: {error}.") from error
+    except ValueError as error:
+        _refuse_texts(X, error)
+        raise
     return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
+
+
+def _refuse_texts(X: Any, error: ValueError) -> None:
+    """Where an array could not be read for texts in it: in which column."""
+    if "could not convert string" not in str(error):
+        return
+    table = np.asarray(X, dtype=object)
+    names = getattr(X, "columns", range(table.shape[1]))
+    for name, column in zip(names, table.T, strict=True):
+        for text in {value for value in column.tolist() if isinstance(value, (str, bytes))}:
+            try:
+                float(text)
+            except ValueError:
+                raise DataError(
+                    f"column {name!r} holds texts, such as {text!r}, and kernels compare numbers: give one column of 0 "
+                    "and 1 for each text, for instance by sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+                ) from error
 
 
 def _refuse_times(X: Any) -> None:

@@ -38,7 +38,12 @@ def as_numbers(y: Any) -> np.ndarray:
     if kind.names is not None or kind.kind in "cVMm":
         why = " Complex data not supported." if kind.kind == "c" else ""  # the words that scikit-learn's checks want
         raise DataError(f"y is of type {kind}: give real numbers, (n,) or (n, n_targets).{why}")
-    found = checked_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    try:
+        found = checked_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise DataError(f"y holds texts, {error}: give numbers, or learn classes with a classifier.") from error
     if found.ndim not in (1, 2):
         raise DataError(f"y has the shape {found.shape}: give one number per sample (n,), or several (n, n_targets).")
     return found

@@ -38,7 +38,7 @@ from gramless.support.threads import threads_for
 from gramless.views import Views
 from gramless.views.completion import completed
 
-SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the mean diagonal: below, kernels are rounding
+SMALLEST_ALPHA = {torch.float32: 1e-5, torch.float64: 1e-10}  # of the weighted diagonal's mean: below is rounding
 
 RIDGE: Constraints = {"alpha": [PENALTY, StrOptions({"auto"})]}
 """Of every estimator with a ridge regression of its own."""
@@ -112,7 +112,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
             do not show
         dtype : the type that kernel values were computed in
         """
-        alphas = alpha_path(float(diagonal.mean()), SMALLEST_ALPHA[dtype])
+        alphas = alpha_path(float(np.mean(weights * diagonal)), SMALLEST_ALPHA[dtype])
         alphas = alphas if self.alpha == "auto" else np.array([float(self.alpha)])
         curve = leave_one_out_curve(path, alphas, weights)
         self.alpha_ = best_alphas(alphas, curve)

@@ -85,11 +85,13 @@ class Contest:
 
     @property
     def unit(self) -> float:
-        """What strengths are measured by: the weighted mean of |x - mean|^2; 1 where the vectors do not differ."""
+        """What strengths are measured by: the mean weight times |x - mean|^2 on average, 1 where that is rounding."""
         weights = self.of_samples
-        squares = np.square(self.vectors - (weights / weights.sum()) @ self.vectors).sum(1, dtype=np.float64)
-        spread = float(weights @ squares) / len(weights)
-        return spread if spread > INDISTINCT * (1.0 + float(np.abs(self.vectors).max()) ** 2) else 1.0
+        shares = weights / weights.sum()
+        squares = np.square(self.vectors - shares @ self.vectors).sum(1, dtype=np.float64)
+        spread = float(shares @ squares)
+        distinct = spread > INDISTINCT * (1.0 + float(np.abs(self.vectors).max()) ** 2)
+        return (spread if distinct else 1.0) * float(weights.mean())
 
     def ridges(self, rows: np.ndarray | slice = slice(None)) -> list[tuple[np.ndarray, Ridge]]:
         """Numbers of labels, and their regression: one for all labels whose samples weigh the same."""

@@ -11,6 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from gramless.errors import DataError
 
+LEAST_SHARE = 1e-9  # of all samples, by weight: a side without any has a weight that nothing is multiplied by
+
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
@@ -118,7 +120,7 @@ class Labels:
                 raise ValueError(
                     f"class_weight={class_weight!r}: give 'balanced', a dict of classes to weights, or None."
                 )
-            clipped = np.clip(positives, 1, n_samples - 1).tolist()
+            clipped = np.clip(positives, LEAST_SHARE * n_samples, (1.0 - LEAST_SHARE) * n_samples).tolist()
             return [(n_samples / (2 * (n_samples - p)), n_samples / (2 * p)) for p in clipped]
         unknown = [key for key in class_weight if key not in self.classes]
         if unknown:

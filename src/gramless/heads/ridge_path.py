@@ -155,7 +155,7 @@ class MapRidgePath:
 
 
 def alpha_path(size: float, smallest: float) -> np.ndarray:
-    """Strengths from `smallest` to LARGEST_ALPHA times the size of the kernel, its mean diagonal."""
+    """Strengths from `smallest` to LARGEST_ALPHA times the size of the kernel, its mean diagonal under weights."""
     decades = np.log10(LARGEST_ALPHA / smallest)
     return (size or 1.0) * np.geomspace(smallest, LARGEST_ALPHA, round(PER_DECADE * decades) + 1)
 
@@ -215,8 +215,12 @@ def _one_uncertainty(
 
 
 def _scale(residuals: np.ndarray, weights: np.ndarray) -> float:
-    """The deviation within NORMAL_90 of which nine tenths lie; with one sample more, as it is for the next one."""
+    """The deviation within NORMAL_90 of which nine tenths lie; with one sample more, as it is for the next one.
+
+    Weights that are mostly below 1 are in units of their own: one sample more is one of their mean.
+    """
     order = np.argsort(np.abs(residuals), kind="stable")
     reached = np.cumsum(weights[order])
-    place = np.searchsorted(reached, min(COVERED * (reached[-1] + 1.0), reached[-1]) * (1 - 1e-12))
+    more = min(float(weights.mean()), 1.0)
+    place = np.searchsorted(reached, min(COVERED * (reached[-1] + more), reached[-1]) * (1 - 1e-12))
     return float(np.abs(residuals)[order[min(place, len(order) - 1)]]) / NORMAL_90

@@ -229,7 +229,10 @@ def check_layout(mine: Layout, known: Layout) -> None:
     """Whether data has the views that a fitted network knows; others may be there too."""
     missing = [name for name in known if name not in mine]
     if missing:
-        raise DataError(f"the views {missing} are missing: this network was fitted on {list(known)}, got {list(mine)}.")
+        raise DataError(
+            f"the views {missing} are missing: this network was fitted on {list(known)}, got {list(mine)}. A "
+            "sample that lacks a view has NaN in its whole row there."
+        )
     for name, width in known.items():
         if mine[name] != width:
             raise DataError(
