@@ -19,7 +19,7 @@ from scipy import sparse
 
 from gramless.errors import DataError
 from gramless.views import Columns, Layout, Views, check_layout
-from gramless.views.arrays import as_block
+from gramless.views.arrays import as_block, refuse_masked
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,7 @@ def with_rows(labels: Any) -> Any:
 
 def label_array(labels: Any) -> np.ndarray:
     """Some rows of labels in memory: (n,), or (n, n_labels) with more than one column."""
+    refuse_masked("the array of labels", labels)
     found = labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
     return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
 
