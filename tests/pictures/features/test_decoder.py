@@ -53,6 +53,12 @@ def with_many_scans(n):
     return whole[:-2] + last[:40] * n + whole[-2:]
 
 
+def with_two_exif_segments(jpeg):
+    """Each is short; Pillow takes them for one."""
+    tags = b"Exif\0\0" + greedy_tags(10)
+    return jpeg[:2] + 2 * (b"\xff\xe1" + struct.pack(">H", 2 + len(tags)) + tags) + jpeg[2:]
+
+
 @pytest.fixture
 def decoder():
     """A worker of our own, with the limits that are set at its first picture."""
@@ -138,6 +144,9 @@ def test_what_is_simple_needs_no_worker(rng):
         blank_png(SIDE, 8, 0, 1),
         with_many_scans(100),
         with_greedy_tags(6_000),
+        with_two_exif_segments(encoded(photo(rng), "JPEG")),
+        blank_png(32, 8, 2, 3, chunk(b"iCCP", b"wide\0\0" + zlib.compress(bytes(2**21)))),
+        blank_png(32, 8, 2, 3) + bytes(2**26),
         encoded(photo(rng), "GIF"),
         encoded(photo(rng), "TIFF"),
     ]
