@@ -166,6 +166,29 @@ def test_labels_of_no_one_kind_are_refused_in_words(which, y, data):
         clone(ESTIMATORS[which]).fit(data[0], y)
 
 
+@pytest.mark.parametrize(
+    "in_blocks", [gl.in_blocks, lambda X, y: gl.in_blocks(lambda: iter([(X, y)]), True)], ids=["array", "iterator"]
+)
+def test_a_list_of_texts_and_numbers_is_refused_in_blocks_too(in_blocks, data):
+    with pytest.raises(gl.DataError, match="y mixes texts and numbers"):
+        clone(ESTIMATORS["map classifier"]).fit(in_blocks(data[0], ["a", 1] * 5))
+
+
+def test_numbers_behind_a_mask_are_not_taken_for_weights_rows_or_labels(data):
+    X, y = data
+    ones, rows = (np.ma.masked_array(numbers, mask=np.arange(10) == 3) for numbers in (np.ones(10), np.arange(10)))
+    network = clone(NETWORK).set_params(learning="semi-supervised")
+    for what, use in (
+        ("sample_weight", lambda: clone(ESTIMATORS["map classifier"]).fit(X, y, ones)),
+        ("sample_weight", lambda: gl.DeepKernelRegressor(NETWORK).fit(X, y, ones)),
+        ("the array of labels", lambda: clone(ESTIMATORS["map classifier"]).fit(gl.in_blocks(X, rows > 5))),
+        ("landmarks", lambda: clone(ESTIMATORS["map network"]).set_params(landmarks=rows).fit(X)),
+        ("labelled", lambda: network.fit(X, y, labelled=ones > 0)),
+    ):
+        with pytest.raises(gl.DataError, match=f"{what} is a masked array, and 1 of its entries are masked"):
+            use()
+
+
 @pytest.mark.parametrize("C", [1e50, float("inf")])
 def test_a_hard_margin_ends_where_there_is_none(C, data, monkeypatch):
     """Two equal samples of different classes: LIBSVM goes on for ever unless it is told to stop."""

@@ -114,6 +114,11 @@ def test_texts_of_other_types_or_gigabytes_are_refused(dtype, tmp_path):
     assert gl.load(craft(tmp_path / "m", {"$value": ["Labels", labels]})).classes.tolist() == ["cat", "dog"]
 
 
+def test_classes_are_numbers_or_texts(tmp_path):
+    labels = {"classes": {"$array": {"dtype": "|O", "items": [1, 2]}}, "multilabel": False}
+    refused(craft(tmp_path / "m", {"$value": ["Labels", labels]}), "classes must be numbers or texts")
+
+
 def test_bits_that_expand_to_many_times_the_file_are_refused(tmp_path):
     weights = {"$tensor": ["mask", "values", [1, 8_000_000]]}
     tree = {"$value": ["Layer", {"weights": weights, "activation": {"$value": ["Tanh", {}]}}]}
@@ -126,10 +131,18 @@ def test_bits_that_expand_to_many_times_the_file_are_refused(tmp_path):
         tracemalloc.stop()
 
 
-def test_one_array_that_is_copied_often_is_refused(tmp_path):
-    layer = {"$value": ["Layer", {"weights": {"$tensor": "w"}, "activation": {"$value": ["Tanh", {}]}}]}
-    tree = {"$value": ["OperatingPoint", {"f1": [layer] * 1000}]}
-    refused(craft(tmp_path / "m", tree, w=np.ones((1, 1_000_000))), "times its size")
+COPIED = {
+    "a layer": ({"$value": ["Layer", {"weights": {"$tensor": "w"}, "activation": {"$value": ["Tanh", {}]}}]}, (1, -1)),
+    "a sparse matrix": ({"$csr": [{"$array": "w"}, {"$array": "columns"}, {"$array": "ends"}, [1, 1_000_000]]}, -1),
+}
+
+
+@pytest.mark.parametrize("copied", COPIED)
+def test_one_array_that_is_copied_often_is_refused(copied, tmp_path):
+    part, shape = COPIED[copied]
+    arrays = {"w": np.ones(1_000_000).reshape(shape), "columns": np.arange(1_000_000), "ends": np.array([0, 1_000_000])}
+    tree = {"$value": ["OperatingPoint", {"f1": [part] * 100}]}
+    refused(craft(tmp_path / "m", tree, **arrays), "times its size")
 
 
 def test_arrays_of_nearly_all_zeros_are_saved_so_that_they_load(tmp_path):
@@ -153,10 +166,57 @@ TREES = {
 }
 
 
+SAID = {
+    "an argument missing": "too many or missing",
+    "an argument too many": "too many or missing",
+    "deep nesting": "nested more than 100 levels deep",
+}
+
+
 @pytest.mark.parametrize("tree", TREES)
 def test_trees_that_nobody_saved_are_refused(tree, tmp_path):
     assert gl.load(craft(tmp_path / "m", POINT % (1, 1.0))).step == 1
-    refused(craft(tmp_path / "m", TREES[tree]))
+    refused(craft(tmp_path / "m", TREES[tree]), SAID.get(tree))
+
+
+@pytest.mark.parametrize("claim", ["header", "shape", "place"])
+def test_gigabytes_that_are_not_in_the_file_are_refused_before_there_is_memory_for_them(claim, tmp_path):
+    path = craft(tmp_path / "m", POINT % (1, 1.0), x=np.zeros(4))
+    content = path.read_bytes()
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    if claim != "header":
+        header["x"]["shape"] = [10**9]
+    if claim == "place":
+        header["x"]["data_offsets"] = [0, 8 * 10**9]
+    text = json.dumps(header).encode()
+    length = 8 * 10**9 if claim == "header" else len(text)
+    path.write_bytes(length.to_bytes(8, "little") + text + content[end:])
+    tracemalloc.start()
+    try:
+        refused(path, "a header of|does not lie where it should")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_more_text_than_a_file_may_have_is_neither_written_nor_read(tmp_path, monkeypatch):
+    """Once it is read it takes many times its size."""
+    tree = {"$tuple": [0] * 2_000_000}
+    with pytest.raises(ValueError, match="Give long lists as arrays"):
+        craft(tmp_path / "m", tree)
+    monkeypatch.setattr("gramless.support.array_file.SMALL_HEADER", 1 << 30)
+    path = craft(tmp_path / "m", tree)
+    monkeypatch.undo()
+    refused(path, "a header of")
+
+
+def test_truth_values_are_true_or_false(tmp_path):
+    refused(craft(tmp_path / "m", POINT % (1, 1.0), x=np.array([0, 2], np.uint8).view(bool)), "truth value")
+
+
+def test_a_frozen_estimator_holds_an_estimator(tmp_path):
+    refused(craft(tmp_path / "m", {"$estimator": ["FrozenEstimator", {"estimator": 5}, {}]}), "frozen")
 
 
 @pytest.mark.parametrize("attribute", ["__class__", "predict", "_features", "surprise_"])

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from gramless.support.atomic import write_atomically
+from gramless.support.atomic import put_in_place, write_atomically
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,9 @@ def test_many_at_once_leave_one_whole_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_folder_is_synced_after_the_file_has_its_name(tmp_path, monkeypatch):
+@pytest.fixture
+def synced(tmp_path, monkeypatch):
+    """Of everything that is synced: whether it is a folder, and whether the file has its name by then."""
     path, synced = tmp_path / "file", []
     really = os.fsync
 
@@ -163,5 +165,17 @@ def test_the_folder_is_synced_after_the_file_has_its_name(tmp_path, monkeypatch)
         really(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    write_atomically(path, lambda file: file.write(b"new"))
+    return synced
+
+
+def test_the_folder_is_synced_after_the_file_has_its_name(tmp_path, synced):
+    write_atomically(tmp_path / "file", lambda file: file.write(b"new"))
     assert synced == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize("is_folder", [False, True], ids=["file", "folder"])
+def test_so_it_is_after_what_is_complete_has_its_name(is_folder, tmp_path, synced):
+    complete = tmp_path / "complete"
+    complete.mkdir() if is_folder else complete.touch()
+    put_in_place(complete, tmp_path / "file")
+    assert synced == [(True, True)]

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from gramless.errors import DataError
 from gramless.views import Columns, Layout, Views, check_layout
-from gramless.views.arrays import as_block
+from gramless.views.arrays import as_block, refuse_masked
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def with_rows(labels: Any) -> Any:
     """Labels of all samples, in or out of memory, of which some rows can be taken."""
     if sparse.issparse(labels):
         return as_block("labels", labels)
-    labels = labels if hasattr(labels, "shape") else np.asarray(labels)
+    labels = labels if hasattr(labels, "shape") else _listed(labels)
     if not labels.shape:
         raise DataError(
             f"labels={labels!s}: give an array with one row for each sample. With the path of a Parquet file in_blocks "
@@ -78,9 +78,18 @@ def with_rows(labels: Any) -> Any:
     return labels
 
 
+def _listed(labels: Any) -> np.ndarray:
+    """Labels of a list; NumPy would make texts of all where some are, and nobody could refuse them any more."""
+    found, objects = np.asarray(labels), np.asarray(labels, dtype=object)
+    mixed = found.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in objects.flat)
+    return objects if mixed else found
+
+
 def label_array(labels: Any) -> np.ndarray:
     """Some rows of labels in memory: (n,), or (n, n_labels) with more than one column."""
-    found = labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
+    refuse_masked("the array of labels", labels)
+    rows = with_rows(labels)
+    found = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
     return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
@@ -21,7 +21,7 @@ from gramless.estimators.fitted_html import Fact, Tried, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
-from gramless.estimators.inputs import as_labels, views_as_given, views_to_use
+from gramless.estimators.inputs import as_labels, as_weights, views_as_given, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of
 from gramless.heads import (
     Calibration,
@@ -125,7 +125,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         y = as_labels(y)
         check_consistent_length(views, y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = as_weights(sample_weight, views)
         samples = merged_copies(views, y, sample_weight)
         labelled = labelled_rows(samples.labels, learning_of(self.kernel))
         self.labels_, signs = Labels.of(labels_of(samples.labels, labelled))

@@ -35,6 +35,7 @@ from gramless.support.checks import INPUT, Constraints
 from gramless.support.config import current_budget
 from gramless.support.threads import threads_for
 from gramless.views import Views
+from gramless.views.arrays import refuse_masked
 
 PAPERS_KERNELS = ("linear", "poly2", "gaussian", "intersection")
 FITTING_KERNELS = ("distance", "cosine-distance", "hellinger-distance", "hellinger4-distance")
@@ -278,6 +279,7 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
 
 
 def checked_mask(labelled: Any, n_samples: int) -> np.ndarray:
+    refuse_masked("labelled", labelled)
     mask = np.asarray(labelled)
     if mask.shape != (n_samples,) or mask.dtype != bool:
         raise DataError(f"labelled must be a mask with one truth value per sample, got {mask.dtype} {mask.shape}.")

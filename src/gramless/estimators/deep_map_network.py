@@ -40,6 +40,7 @@ from gramless.support.checks import INPUT, Constraints, check_array
 from gramless.support.config import current_budget
 from gramless.support.threads import threads_for
 from gramless.views import Views, is_multiview
+from gramless.views.arrays import refuse_masked
 
 SAMPLES_PER_LANDMARK = 10  # drawn from data in blocks for each landmark that is chosen among them
 
@@ -308,6 +309,7 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
 def landmark_rows(landmarks: Any, n_samples: int) -> np.ndarray:
     """A caller's row numbers of landmarks."""
+    refuse_masked("landmarks", landmarks)
     rows = np.asarray(landmarks)
     if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
         raise DataError(f"landmarks must be row numbers or Views, got {landmarks!r}.")

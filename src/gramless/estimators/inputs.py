@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.validation import check_memory, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_memory, column_or_1d, validate_data
 from torch import Tensor
 
 from gramless.errors import DataError
@@ -105,6 +105,12 @@ def as_labels(y: Any) -> Any:
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     return y if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)
+
+
+def as_weights(sample_weight: Any, views: Views) -> np.ndarray:
+    """A caller's weights of samples, (n,), not negative; 1 each without any."""
+    refuse_masked("sample_weight", sample_weight)
+    return _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
 
 
 def _refuse_unusable(labels: list[Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
@@ -19,7 +19,7 @@ from gramless.estimators.fitted import fitted_in_one_step
 from gramless.estimators.fitted_html import Fact, Tried, regressor_facts
 from gramless.estimators.given_kernel import describe
 from gramless.estimators.importances import Explained
-from gramless.estimators.inputs import views_as_given, views_to_use
+from gramless.estimators.inputs import as_weights, views_as_given, views_to_use
 from gramless.estimators.numbers import TargetScale, as_numbers
 from gramless.estimators.parameters import PENALTY
 from gramless.heads.ridge_path import (
@@ -95,7 +95,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         views = views_as_given(self, X)
         y = as_numbers(y)
         check_consistent_length(views, y)
-        weights = _check_sample_weight(sample_weight, views, dtype=np.float64, ensure_non_negative=True)
+        weights = as_weights(sample_weight, views)
         if views.incomplete:
             views = completed(views, views[np.flatnonzero(weights > 0)])
         samples = distinct_samples(views, y, weights)

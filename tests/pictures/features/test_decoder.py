@@ -53,6 +53,12 @@ def with_many_scans(n):
     return whole[:-2] + last[:40] * n + whole[-2:]
 
 
+def with_two_exif_segments(jpeg):
+    """Each is short; Pillow takes them for one."""
+    tags = b"Exif\0\0" + greedy_tags(10)
+    return jpeg[:2] + 2 * (b"\xff\xe1" + struct.pack(">H", 2 + len(tags)) + tags) + jpeg[2:]
+
+
 @pytest.fixture
 def decoder():
     """A worker of our own, with the limits that are set at its first picture."""
@@ -84,8 +90,15 @@ def test_a_jpeg_2000_is_decoded_at_a_fraction_of_its_size(decoder, rng):
     assert most_memory(decoder) < 4 * SIDE**2  # of a decoder that holds all pixels as integers
 
 
+def test_a_jpeg_is_decoded_at_a_fraction_of_its_size(monkeypatch):
+    sizes, load = [], ImageFile.ImageFile.load
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda image: sizes.append(image.size) or load(image))
+    decode(io.BytesIO(encoded(Image.new("RGB", (3200, 2400)), "JPEG")), 384)
+    assert set(sizes) == {(800, 600)}  # at least twice what is needed
+
+
 def test_a_jpeg_2000_that_has_only_one_size(decoder, rng):
-    picture = photo(rng, 900, 900)
+    picture = photo(rng, 1700, 1700)
     small = decoder.decode(encoded(picture, "JPEG2000", num_resolutions=1), 384)
     expected = np.array(Image.fromarray(picture).resize((384, 384), Image.Resampling.BOX))
     assert np.abs(small.astype(int) - expected).mean() < 4
@@ -138,6 +151,9 @@ def test_what_is_simple_needs_no_worker(rng):
         blank_png(SIDE, 8, 0, 1),
         with_many_scans(100),
         with_greedy_tags(6_000),
+        with_two_exif_segments(encoded(photo(rng), "JPEG")),
+        encoded(photo(rng), "JPEG", icc_profile=bytes(2**21)),
+        blank_png(32, 8, 2, 3) + bytes(2**26),
         encoded(photo(rng), "GIF"),
         encoded(photo(rng), "TIFF"),
     ]
