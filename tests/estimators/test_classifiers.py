@@ -350,6 +350,12 @@ def test_columns_of_texts_are_refused_by_their_names(kind, table):
         kind().fit(table.to_numpy(dtype=object), np.arange(12) % 2)
 
 
+@pytest.mark.parametrize("texts", ["a text", ["a", "b"] * 6, np.full((12, 2, 2), "a")], ids=["one", "each", "cube"])
+def test_texts_are_no_samples(texts):
+    with pytest.raises(gl.DataError, match=r"X holds texts, .*'a.*TfidfVectorizer"):
+        gl.DeepMapClassifier().fit(texts, np.arange(12) % 2)
+
+
 def test_texts_are_no_targets():
     with pytest.raises(gl.DataError, match=r"y holds texts, .*'a'.*classifier"):
         gl.DeepMapRegressor().fit(np.arange(12.0)[:, None], ["a", "b"] * 6)

@@ -171,10 +171,15 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
 
 
 def _refuse_texts(X: Any, error: ValueError) -> None:
-    """Where an array could not be read for texts in it: in which column."""
+    """Where an array could not be read for texts in it: of a table, in which column."""
     if "could not convert string" not in str(error):
         return
     table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        raise DataError(
+            f"X holds texts, {error}: give a row of numbers for each sample, as sklearn.feature_extraction.text."
+            "TfidfVectorizer makes them of texts."
+        ) from error
     names = getattr(X, "columns", range(table.shape[1]))
     for name, column in zip(names, table.T, strict=True):
         for text in {value for value in column.tolist() if isinstance(value, (str, bytes))}:
