@@ -15,7 +15,7 @@ from gramless.pictures.features import rows as rows_module
 from gramless.pictures.features.gist import gist
 from gramless.pictures.features.histograms import colour_histograms
 from gramless.pictures.features.local import local_descriptors
-from gramless.pictures.features.rows import FEW
+from gramless.pictures.features.workers import FEW
 from gramless.support.packages import MissingPackageError
 from tests.pictures.features import oracles
 from tests.pictures.features.samples import encoded, photo, photo_files

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import signal
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
-from typing import NamedTuple, TypeVar
-
-import joblib
-from threadpoolctl import ThreadpoolController
+from typing import NamedTuple
 
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.learned import has_gpu, trained_network, weights_version
 from gramless.pictures.features.names import is_learned
 from gramless.pictures.features.pictures import LONGEST_SIDE, Picture, PictureError, Source, content_hash, read_picture
+from gramless.pictures.features.workers import in_order, n_workers
 from gramless.support.progress import ProgressBar
 
 RECIPES_VERSION = 3  # raised whenever a view's numbers change
@@ -31,60 +28,6 @@ def recipe(name: str, words: Floats | None = None) -> str:
     if is_learned(name):
         parts.append(f"weights {weights_version(name)}")
     return ", ".join(parts)
-
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-FEW = 16  # pictures that are done before worker processes have started
-
-
-def n_workers(n_pictures: int, n_jobs: int | None) -> int:
-    """How many processes to use; 1 is this one. n_jobs : at most so many, or None for one per core."""
-    if n_jobs is not None and n_jobs < 1:
-        raise ValueError(f"n_jobs is a number of processes of at least 1, or None for one per core, got {n_jobs}.")
-    if n_pictures < FEW:
-        return 1
-    return n_jobs or int(joblib.cpu_count())
-
-
-def in_order(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Generator[Result]:
-    """function(item) of every item, in order, as soon as each is known; close it where the rest is not wanted."""
-    if workers == 1:
-        threads = ThreadpoolController()
-        for item in items:
-            with threads.limit(limits=1):  # a picture is too little work for threads to wait for each other
-                result = function(item)
-            yield result
-        return
-    pool = joblib.Parallel(
-        n_jobs=workers,
-        backend="loky",
-        return_as="generator",
-        max_nbytes=None,
-        inner_max_num_threads=1,
-        initializer=_begin_worker,
-    )
-    results = pool(joblib.delayed(function)(item) for item in items)
-    try:
-        for result in results:
-            yield result
-    except GeneratorExit:
-        with suppress(KeyboardInterrupt):  # ends the workers at once, as closing does, and without a warning
-            results.throw(KeyboardInterrupt)
-        raise
-
-
-def _begin_worker() -> None:
-    """In each worker process: one thread of OpenCV, as the cores are taken already, and no Ctrl-C.
-
-    A terminal sends that to all processes, and it is for the one that ends the others: a worker that died of it in the
-    middle of an answer would leave this one waiting for the rest.
-    """
-    import cv2
-
-    cv2.setNumThreads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 BATCH = 32  # pictures that are computed before their rows are kept
