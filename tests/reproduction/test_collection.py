@@ -8,7 +8,7 @@ import pytest
 
 import gramless as gl
 from gramless.errors import DataError, GramlessError
-from gramless.pictures.features import rows
+from gramless.pictures.features import rows, workers
 from gramless.support.atomic import write_atomically
 from reproduction import collection
 from reproduction.collection import (
@@ -24,7 +24,7 @@ from tests.reproduction.samples import small_collection, write_corel5k
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    monkeypatch.setattr(rows, "FEW", 100)
+    monkeypatch.setattr(workers, "FEW", 100)
 
 
 def test_saved_and_loaded(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gramless.errors import DataError
-from gramless.pictures.features import rows
+from gramless.pictures.features import workers
 from gramless.support.packages import MissingPackageError
 from reproduction import (
     comparison,
@@ -30,7 +30,7 @@ VIEWS = ("Rgb", "Gist")
 @pytest.fixture
 def small(monkeypatch):
     """Two views, grids that fit two dozen pictures, and no other process."""
-    monkeypatch.setattr(rows, "FEW", 100)
+    monkeypatch.setattr(workers, "FEW", 100)
     monkeypatch.setitem(corel5k.VIEWS, "handcrafted", VIEWS)
     grids = corel5k.Grids(
         discrimination.Grid((("supervised", 3), ("leave-one-out", 2)), (8,), (20,), (), (8,), 1, 24),
