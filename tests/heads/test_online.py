@@ -236,7 +236,7 @@ def test_after_a_fit_whose_samples_all_count_it_is_as_after_a_block(rng):
     start = started(X, signs, C=1e-3, weights=[(1.0, 1.0), (0.5, 0.5)])
     block = start.update(X[first], signs[first])
     assert (signs[first] * block.head.margins(X[first])).max() < 0.7
-    fitted = start.after_fit(FitSummary.of(X[first], signs[first], block.head, start.sides), block.head)
+    fitted = start.after_fit(FitSummary.of(X[first], signs[first], block.head, start.sides))
     np.testing.assert_array_equal(fitted.counts, block.counts)
     for each in ("w", "constant", "linear", "hessian"):  # the moments are kept in float32
         np.testing.assert_allclose(getattr(fitted, each), getattr(block, each), rtol=1e-5, atol=1e-7)
@@ -249,7 +249,7 @@ def test_after_a_fit_samples_that_lose_nothing_change_nothing(rng):
     X, signs = problem(rng, n=300)
     machines = [batch(X, sign) for sign in signs.T]
     head = Head(np.vstack([m.coef_ for m in machines]), np.concatenate([m.intercept_ for m in machines]), 1)
-    online = started(X, signs).after_fit(FitSummary.of(X, signs, head, np.ones((2, 2))), head)
+    online = started(X, signs).after_fit(FitSummary.of(X, signs, head, np.ones((2, 2))))
     settled = (signs * head.margins(X)).min(1) > 1.0
     assert settled.sum() > 10
     moved = online.update(X[settled], signs[settled])
@@ -276,7 +276,7 @@ def test_ridge_regression_after_blocks_is_that_of_all_samples(rng, C, sides, fit
         first = [regression(X[:fitted], signs[:fitted, k], C, (weights * of_signs[:, k])[:fitted]) for k in range(2)]
         head = Head(np.stack([each.coef_ for each in first]), np.array([each.intercept_ for each in first]), 1)
         summary = FitSummary.of(X[:fitted], signs[:fitted], head, online.sides, LeastSquares(), weights[:fitted])
-        online = online.after_fit(summary, head)
+        online = online.after_fit(summary)
     for rows in np.array_split(np.arange(fitted, 400), 5):
         online = online.update(X[rows], signs[rows])
     condition = 1.0 + 2.0 * C * 3.0 * np.square(np.column_stack([X, np.ones(400)])).sum()

@@ -35,6 +35,7 @@ from gramless.heads import (
     TopK,
     Weights,
 )
+from gramless.heads.discriminant import Discriminant
 from gramless.heads.labelling import Labelling, learn_labelling
 from gramless.heads.operating_points import OperatingPoint
 from gramless.support.checks import check_array
@@ -55,6 +56,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     C_: float
     settings_curve_: tuple[SettingsPoint, ...]
     unseen_scores_: np.ndarray | None
+    discriminant_: Discriminant | None
     calibration_: Calibration | Temperature
     decision_: TopGains | TopK | Threshold
     operating_points_: tuple[OperatingPoint, ...]
@@ -81,6 +83,8 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         if isinstance(self.calibration_, Temperature) == self.labels_.multilabel:
             raise DataError(f"labels {self.classes_} are not calibrated by a {type(self.calibration_).__name__}.")
         n_labels = self.labels_.n_columns
+        if self.discriminant_ is not None:
+            check_array("the offsets of a discriminant", self.discriminant_.offsets, (n_labels,))
         if isinstance(self.calibration_, Calibration):
             check_array("the shifts of a calibration", self.calibration_.shift, (n_labels,))
         if self.unseen_scores_ is not None:
@@ -119,7 +123,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
     def _fit_anything(self, X: Any, y: Any, sample_weight: Any) -> None:
         blocks = blocks_to_learn(self, X, y, sample_weight)
         if blocks is not None:
-            self.head_ = self._fit_blocks(blocks)
+            self.head_ = self._deciding(self._fit_blocks(blocks))
             return
         views = views_as_given(self, X)
         y = as_labels(y)
@@ -131,7 +135,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         self.labels_, signs = Labels.of(labels_of(samples.labels, labelled))
         self.classes_ = self.labels_.classes
         with threads_for(len(samples.views)):
-            self.head_ = self._fit(replace(samples, views=completed(samples.views)), labelled, signs)
+            self.head_ = self._deciding(self._fit(replace(samples, views=completed(samples.views)), labelled, signs))
         self._number_as_given(samples, labelled)
 
     def _number_as_given(self, samples: MergedCopies, labelled: np.ndarray) -> None:
@@ -154,6 +158,7 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         heads = heads_to_try(self.head, self.C, self.class_weight, contest.signs.shape[1])
         choice = settle(contest, heads, None if self.C == "auto" else float(self.C))
         self.head_kind_, self.C_, self.settings_curve_ = choice.head, choice.C, choice.curve
+        self.discriminant_ = choice.discriminant
         of_shaped = None
         if shaped is not None and self.labels_.multilabel:
             of_shaped = settle(shaped, (choice.head,), choice.C).scores
@@ -167,6 +172,10 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
             **self._wishes(),
         )
         self.take_labelling(labelling)
+
+    def _deciding(self, head: Head) -> Head:
+        """The head whose margins are those of the answers, from that of every label by itself."""
+        return head if self.discriminant_ is None else self.discriminant_.folded_into(head)
 
     def take_labelling(self, labelling: Labelling) -> None:
         """From here on scores become answers in this way."""

@@ -41,9 +41,10 @@ class DeepKernelClassifier(OnSupport, ViewsClassifier):
     C : "auto" or float
         Penalty of the errors; the network is scaled so that it means the same for all networks. "auto" is the best of
         a path by samples that were left out.
-    head : "auto", "ridge", "squared_hinge", "hinge"
-        The classifiers: ridge regression of signs, 1 / (2 C) its ridge, or SVMs; "hinge" is LIBSVM's, as in the paper.
-        "auto" is ridge regression, unless the squared hinge is ahead of it on left-out samples by more than noise.
+    head : "auto", "ridge", "discriminant", "squared_hinge", "hinge"
+        The classifiers: ridge regression of signs, 1 / (2 C) its ridge; the same, and discriminant analysis of the
+        scores of all classes; or SVMs, of which "hinge" is LIBSVM's, as in the paper. "auto" is ridge regression,
+        unless one of the others is ahead of it on left-out samples by more than noise.
     threshold : "f1" or "sign"
         With several labels per sample: labels above the thresholds with the highest expected F1, that of all answers
         and of labels alike, by probabilities of left-out samples; or labels with a positive score.
@@ -68,6 +69,8 @@ class DeepKernelClassifier(OnSupport, ViewsClassifier):
         As given or chosen.
     settings_curve_ : tuple of SettingsPoint
         What left-out samples said of every head and C that was tried; empty where both were given.
+    discriminant_ : Discriminant or None
+        Of head_kind_ "discriminant": what makes log posteriors of the scores of all classes; `head_` includes it.
     calibration_ : Temperature or Calibration
         From scores to the probabilities of classes or labels, learned on left-out samples.
     decision_ : Threshold
@@ -84,7 +87,7 @@ class DeepKernelClassifier(OnSupport, ViewsClassifier):
         | {
             "C": [PENALTY, Options(Real, {math.inf}), StrOptions({"auto"})],  # inf leaves no sample on the wrong side
             "memory": [str, os.PathLike, HasMethods(["cache"]), None],
-            "head": [StrOptions({"auto", "ridge", "squared_hinge", "hinge"})],
+            "head": [StrOptions({"auto", "ridge", "discriminant", "squared_hinge", "hinge"})],
         }
     )
 

@@ -29,7 +29,7 @@ from gramless.estimators.kept_vectors import fit_on_kept_vectors
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, MAP_CONSTRAINTS
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.estimators.vector_heads import VectorFit
-from gramless.heads import FitSummary, Head, OnlineHead
+from gramless.heads import FitSummary, Head
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import INPUT, POSITIVE, Constraints, HasMethods, StrOptions, check_array, whole
 from gramless.support.config import current_budget, get_config
@@ -54,9 +54,10 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
         50 samples besides the landmarks, or kernels that have no gradient, the map stays as it is compiled.
     C : "auto" or float
         Penalty of the errors. "auto" is the best of a path by samples that were left out.
-    head : "auto", "ridge", "squared_hinge"
-        The classifiers on the vectors: ridge regression of signs, 1 / (2 C) its ridge, or SVMs. "auto" is ridge
-        regression, unless the squared hinge is ahead of it on left-out samples by more than noise. In the kernel every
+    head : "auto", "ridge", "discriminant", "squared_hinge"
+        The classifiers on the vectors: ridge regression of signs, 1 / (2 C) its ridge; the same, and discriminant
+        analysis of the scores of all classes; or SVMs. "auto" is ridge regression, unless one of the others is ahead of
+        it on left-out samples by more than noise: discriminants where a class lies between others. In the kernel every
         training sample has a private share of the spectrum that the vectors lack; a plain hinge suffers from it, and a
         number on the diagonal of the dual makes up for it, as the squared hinge has.
     top_k : int or None
@@ -91,6 +92,8 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
         As given or chosen.
     settings_curve_ : tuple of SettingsPoint
         What left-out samples said of every head and C that was tried; empty where both were given.
+    discriminant_ : Discriminant or None
+        Of head_kind_ "discriminant": what makes log posteriors of the scores of all classes; `head_` includes it.
     calibration_ : Temperature or Calibration
         From scores to the probabilities of classes or labels, learned on left-out samples.
     decision_ : TopGains, TopK or Threshold
@@ -119,7 +122,7 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
         | INPUT
         | {
             "tuning": [StrOptions({"auto", *TUNERS}), None],
-            "head": [StrOptions({"auto", "ridge", "squared_hinge"})],
+            "head": [StrOptions({"auto", "ridge", "discriminant", "squared_hinge"})],
             "top_k": [whole(1), None],
             "recall_weight": [POSITIVE, StrOptions({"auto"}), None],
             "scratch": [str, os.PathLike, None],
@@ -216,7 +219,7 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
         self.n_iter_ = head.n_iter
         if isinstance(self.online_, FitSummary):
             positives = look.labels.positives
-            self.online_ = self.online_.of_all(np.column_stack([look.labels.n_samples - positives, positives]))
+            self.online_ = self.online_.of_all(np.column_stack([look.labels.n_samples - positives, positives]), head)
         return head
 
     def _landmarks_among(self, places: np.ndarray) -> Any:
@@ -237,9 +240,9 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
 
     def check_fitted(self) -> None:
         super().check_fitted()
-        if isinstance(self.online_, OnlineHead):
+        if self.online_ is not None:
             shape = (self.labels_.n_columns, self._n_features + 1)
-            check_array("the weights of an online head", self.online_.w, shape)
+            check_array("what partial_fit goes on from", self.online_.w, shape)
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}

@@ -18,7 +18,12 @@ from gramless.support.pages import printable
 
 MOST_NAMES = 12  # of classes that are listed
 
-HEADS = {"ridge": "ridge regression of signs", "squared_hinge": "SVM, squared hinge", "hinge": "SVM, hinge"}
+HEADS = {
+    "ridge": "ridge regression of signs",
+    "discriminant": "ridge regression of signs, and discriminant analysis of its scores",
+    "squared_hinge": "SVM, squared hinge",
+    "hinge": "SVM, hinge",
+}
 ROOTS = {1: "", 2: "square roots, ", 4: "fourth roots, "}
 SCALINGS = {"columns": "standardised columns", "rows": "rows of length 1", "none": "as given"}
 

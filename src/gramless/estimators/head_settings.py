@@ -14,7 +14,7 @@ import torch
 from gramless.heads import Choice, Contest, Weights, choose, out_of_fold_scores
 from gramless.heads.choosing import N_FOLDS, n_folds_to_judge, ridge_scores
 
-AUTOMATIC = ("ridge", "squared_hinge")
+AUTOMATIC = ("ridge", "discriminant", "squared_hinge")
 LEAST_WEIGHT = 1e-9  # of the mean: a class of weight 0 counts next to nothing
 
 log = logging.getLogger("gramless")
@@ -29,7 +29,7 @@ def heads_to_try(head: str, C: Any, class_weight: Any, n_labels: int) -> Sequenc
         return (head,)
     if math.inf == C:
         return ("hinge",)
-    return AUTOMATIC[1:] if class_weight is not None and n_labels > 1 else AUTOMATIC
+    return ("squared_hinge",) if class_weight is not None and n_labels > 1 else AUTOMATIC
 
 
 def weights_of_samples(signs: np.ndarray, sides: Weights, sample_weight: np.ndarray | None) -> np.ndarray:
@@ -45,7 +45,7 @@ def weights_of_samples(signs: np.ndarray, sides: Weights, sample_weight: np.ndar
 
 def settle(contest: Contest, heads: Sequence[str], C: float | None) -> Choice:
     """Choose what is left open; there are scores of left-out samples in any case, of labels for all samples."""
-    if len(heads) > 1 or C is None:
+    if len(heads) > 1 or C is None or heads[0] == "discriminant":
         choice = choose(contest, heads, C)
         log.info("%s", described(choice))
     else:

@@ -16,6 +16,7 @@ from gramless.estimators.given_kernel import learning_of
 from gramless.estimators.inputs import as_labels, views_to_fit, views_to_use
 from gramless.estimators.unlabelled import labelled_rows, labels_of, samples_of
 from gramless.heads import FitSummary, LabelCounts, LeastSquares, OnlineHead, SquaredHinge
+from gramless.heads.choosing import BY_RIDGE
 from gramless.heads.online import OnlineLoss
 from gramless.support.config import current_budget
 from gramless.support.threads import threads_for
@@ -68,7 +69,7 @@ class LearnsInTurn(ViewsClassifier):
             signs = self.labels_.signs(labels_of(y, labelled))
             online = online.update(self._features(samples_of(views, labelled)), signs)
         self.online_ = online
-        self.head_ = online.head
+        self.head_ = self._deciding(online.head)
 
     def _learns_in_turn(self) -> bool:
         """Whether blocks can be learned from one after the other."""
@@ -84,7 +85,7 @@ class LearnsInTurn(ViewsClassifier):
     def _remembered(self) -> OnlineHead:
         """Of the blocks so far, or of what was fitted."""
         if isinstance(self.online_, FitSummary):
-            return self._nothing_remembered().after_fit(self.online_, self.head_)
+            return self._nothing_remembered().after_fit(self.online_)
         if self.online_ is None:
             raise ValueError(
                 "partial_fit goes on from classifiers without balanced classes, and this one was fitted with them. Fit "
@@ -99,4 +100,4 @@ class LearnsInTurn(ViewsClassifier):
         return OnlineHead.start(n_labels, n_features, self.C_, weights, budget=current_budget(), loss=loss)
 
     def _online_loss(self) -> OnlineLoss:
-        return LeastSquares() if self.head_kind_ == "ridge" else SquaredHinge()
+        return LeastSquares() if self.head_kind_ in BY_RIDGE else SquaredHinge()

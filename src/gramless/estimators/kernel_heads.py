@@ -8,7 +8,7 @@ import numpy as np
 
 from gramless.estimators.head_settings import weights_of_samples
 from gramless.heads import Contest, Head, SquaredHinge, Weights, fit_all_labels, fit_kernel_svms
-from gramless.heads.choosing import fit_ridges
+from gramless.heads.choosing import BY_RIDGE, fit_ridges
 from gramless.heads.ridge import Ridge, Spectrum, kernel_head, spectrum_of_gram
 from gramless.support.config import current_budget
 
@@ -55,9 +55,9 @@ class OnKernel:
         """On kernel values against all samples."""
         if kind == "hinge":
             return fit_kernel_svms(self.gram, self.signs, C, self.sides, self.sample_weight)
-        if kind == "ridge" and self.weights.ndim == 1:
+        if kind in BY_RIDGE and self.weights.ndim == 1:
             return kernel_head(Ridge.of(self.spectrum, self.signs), self.gram, C)
-        if kind == "ridge":
+        if kind in BY_RIDGE:
             found = fit_ridges(self.contest(True, 0), C)
         else:
             found = self._fit_rows(kind, C, np.arange(len(self.gram)))

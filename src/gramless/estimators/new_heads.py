@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score
 from gramless.errors import DataError
 from gramless.estimators.deep_map_classifier import DeepMapClassifier
 from gramless.heads import Head, Labels, out_of_fold_scores
+from gramless.heads.choosing import BY_RIDGE
 from gramless.heads.labelling import learn_labelling
 from gramless.heads.partial_labels import fit_known_hinges, fit_known_ridges
 from gramless.support.config import current_budget
@@ -53,6 +54,7 @@ def with_new_heads(
         threshold=classifier.threshold,
     )
     fresh.take_labelling(labelling)
+    fresh.discriminant_ = None
     fresh.head_ = fit_heads(fresh, vectors, signs)
     fresh.n_iter_ = fresh.head_.n_iter
     fresh.settings_curve_ = ()  # it was of other labels
@@ -98,6 +100,6 @@ def _unseen_scores(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np
 
 def fit_heads(classifier: DeepMapClassifier, vectors: np.ndarray, signs: np.ndarray) -> Head:
     """Heads of a classifier's kind and with its C, without probabilities and decisions."""
-    if classifier.head_kind_ == "ridge":
+    if classifier.head_kind_ in BY_RIDGE:
         return fit_known_ridges(vectors, signs, classifier.C_)
     return fit_known_hinges(vectors, signs, classifier.C_, budget=current_budget())

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramless.estimators.head_settings import weights_of_samples
 from gramless.heads import Contest, Head, SquaredHinge, Weights, fit_all_labels
-from gramless.heads.choosing import fit_ridges
+from gramless.heads.choosing import BY_RIDGE, fit_ridges
 from gramless.support.config import current_budget
 
 
@@ -35,7 +35,7 @@ class VectorFit:
 
     def head(self, vectors: np.ndarray, kind: str, C: float) -> Head:
         """On the vectors of all samples."""
-        if kind == "ridge":
+        if kind in BY_RIDGE:
             return fit_ridges(self.contest(vectors, False), C)
         return self._fit(vectors, kind, C, np.arange(len(vectors)))
 

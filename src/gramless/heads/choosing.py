@@ -1,6 +1,7 @@
 """Which loss and which C: judged by scores of samples that were left out, at little more than the cost of one fit.
 
-Ridge regression has those scores in closed form, for every C from one spectrum. The other losses are fitted on folds,
+Ridge regression has those scores in closed form, for every C from one spectrum. Where discriminant analysis of these
+scores is ahead of the highest one by more than noise, it decides about classes. The other losses are fitted on folds,
 at a few values of C, and only where they could win: with all the samples on which ridge regression errs, they must be
 ahead of it, on the same folds, by more than noise.
 """
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import torch
 
+from gramless.errors import DataError
+from gramless.heads.discriminant import Discriminant, discriminated_by_folds
 from gramless.heads.judging import Judgement, judge
 from gramless.heads.out_of_fold import stratified_folds
 from gramless.heads.ridge import Ridge, Spectrum, linear_head, spectrum_of_vectors
@@ -23,6 +26,7 @@ from gramless.support.progress import ProgressBar
 
 RIDGES = tuple(10.0 ** np.arange(2.0, -4.1, -0.5))  # of the mean squared distance from the mean, the strongest first
 MARGIN_C = (1.0, 10.0)  # by the same measure; the path goes on by one in the better direction
+BY_RIDGE = ("ridge", "discriminant")
 N_FOLDS = 5
 ENOUGH_JUDGES = 1_000  # samples: no more folds are fitted than hold so many
 ENOUGH_FOR_A_FOLD = 200  # samples: by so many one fold tells that all others are not worth it
@@ -30,6 +34,8 @@ MOST_COMPARED = 5_000  # samples: of more, some are drawn to compare losses on
 INDISTINCT = 1e-12  # of the largest square: vectors that differ by less differ by rounding
 NOISE = 2.0  # standard errors
 NEGLIGIBLE = 0.01  # share of samples on which it is not worth the time to err less
+
+MOST_DISCRIMINATED = 1_000  # classes: of more, matrices with a row and a column for each are too large for a setting
 
 FitRows = Callable[[str, float, np.ndarray], Head]
 """The head of a kind with a C on some of the samples, by their rows."""
@@ -53,12 +59,14 @@ class Choice:
     """A head and its C, the curve that they were chosen from, and the scores of samples that were left out.
 
     scores : (n, n_labels); NaN for samples that no fold has held out
+    discriminant : what a head's scores pass through
     """
 
     head: str
     C: float
     curve: tuple[SettingsPoint, ...]
     scores: np.ndarray
+    discriminant: Discriminant | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,13 +148,27 @@ class Contest:
 def choose(contest: Contest, heads: Sequence[str], C: float | None) -> Choice:
     """The best of some heads, at this C or the best of a path.
 
-    heads : "ridge" first, if it is among them: only what is ahead of it by more than noise takes its place
+    heads : where "ridge" is among them, only what is ahead of it by more than noise takes its place
     """
-    margin_heads = [head for head in heads if head != "ridge"]
-    if "ridge" not in heads:
+    margin_heads = [head for head in heads if head not in BY_RIDGE]
+    if len(margin_heads) == len(heads):
         return _best_margin(contest, margin_heads, C)[0]
     chosen = _best_ridge(contest, C)
-    if not margin_heads or _cannot_be_beaten(contest, chosen.scores):
+    if len(heads) > 1 and _cannot_be_beaten(contest, chosen.scores):
+        return chosen
+    if "discriminant" in heads:
+        other = _discriminated(contest, chosen)
+        if "ridge" not in heads:
+            if other is None:
+                raise DataError(
+                    "head='discriminant' takes the scores of three classes or more together, and two samples of each."
+                )
+            return other
+        if other is not None:
+            if contest.judge(other.scores).ahead_of(contest.judge(chosen.scores)) > NOISE:
+                return other
+            chosen = replace(chosen, curve=other.curve)
+    if not margin_heads:
         return chosen
     compared = contest.compared()
     same = np.full(contest.signs.shape, np.nan)
@@ -214,6 +236,20 @@ def _best_ridge(contest: Contest, C: float | None) -> Choice:
             progress.advance()
     top = max(curve, key=lambda point: point.score)
     return Choice("ridge", top.C, tuple(curve), best)
+
+
+def _discriminated(contest: Contest, ridge: Choice) -> Choice | None:
+    """The same regressions, and what their scores together say of classes; None where they are no such classes."""
+    n_classes = contest.signs.shape[1]
+    if contest.multilabel or not 2 < n_classes <= MOST_DISCRIMINATED:
+        return None
+    truth, weights = contest.signs.argmax(1), contest.of_samples
+    scores = discriminated_by_folds(ridge.scores, truth, weights, contest.folds())
+    if scores is None:
+        return None
+    point = SettingsPoint("discriminant", ridge.C, contest.judge(scores).score, "folds")
+    discriminant = Discriminant.learn(ridge.scores, truth, weights)
+    return Choice("discriminant", ridge.C, (*ridge.curve, point), scores, discriminant)
 
 
 def _cannot_be_beaten(contest: Contest, scores: np.ndarray) -> bool:

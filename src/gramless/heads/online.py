@@ -56,10 +56,23 @@ class FitSummary:
     each, as if those near the label's boundary were spread as all samples are.
     """
 
+    w: np.ndarray  # (L, d + 1), those of the head, the bias last: the best for these samples
     counts: np.ndarray  # (L, 2), negatives and positives
     losses: np.ndarray  # (L,)
     curvature: np.ndarray  # (L,): sum over samples
     moment: np.ndarray  # (1 or L, d + 1, d + 1) float64: means of x x', x ending in 1
+
+    def __post_init__(self) -> None:
+        check_array("the weights of a summary", self.w, (None, None))
+        n_labels, size = self.w.shape
+        check_array("the counts of a summary", self.counts, (n_labels, 2), kinds="i", least=0)
+        check_array("the losses of a summary", self.losses, (n_labels,))
+        check_array("the curvatures of a summary", self.curvature, (n_labels,))
+        check_array("the moments of a summary", self.moment, (None, size, size))
+        if len(self.moment) not in {1, n_labels}:
+            raise DataError(
+                f"a summary of {n_labels} labels has one matrix of moments or {n_labels}, got {len(self.moment)}."
+            )
 
     @classmethod
     def of(
@@ -89,12 +102,13 @@ class FitSummary:
                 moment[number] += (bend[:, None] * x).T @ x
         total = curvature if apart else weights.sum(keepdims=True)
         moment /= np.where(total > 0, total, 1.0)[:, None, None]
-        return cls(np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]), losses, curvature, moment)
+        return cls(_weights(head), np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)]), losses, curvature, moment)
 
-    def of_all(self, counts: np.ndarray) -> Self:
-        """The same for all samples, (L, 2) in number, of which a sample was summed up."""
+    def of_all(self, counts: np.ndarray, head: Head) -> Self:
+        """The same for all samples, (L, 2) in number, and their head, of which a sample was summed up."""
         times = counts.sum(1) / self.counts.sum(1)
-        return replace(self, counts=counts, losses=times * self.losses, curvature=times * self.curvature)
+        losses, curvature = times * self.losses, times * self.curvature
+        return replace(self, w=_weights(head), counts=counts, losses=losses, curvature=curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,15 +176,14 @@ class OnlineHead:
             loss,
         )
 
-    def after_fit(self, summary: FitSummary, head: Head) -> Self:
-        """With what is known of the samples that a head was fitted on; its weights were the best for them."""
-        w = np.column_stack([head.coefficients, head.intercepts])
+    def after_fit(self, summary: FitSummary) -> Self:
+        """With what is known of the samples that a head was fitted on."""
         hessian = summary.curvature[:, None, None] * summary.moment
-        gradient = -w  # 1/2 |w|^2 and the losses are in balance
+        gradient = -summary.w  # 1/2 |w|^2 and the losses are in balance
         if isinstance(self.loss, LeastSquares):
             gradient[:, -1] = 0.0  # ridge regression's bias has cost nothing
         block = NewtonTotals(summary.losses, gradient, hessian)
-        return self._with(w, block, summary.counts)
+        return self._with(summary.w, block, summary.counts)
 
     @property
     def head(self) -> Head:
@@ -206,7 +219,7 @@ class OnlineHead:
             np.ones(n_labels, dtype=bool),
             budget=self.hessian.nbytes,  # as much again as is kept
         )
-        w = np.column_stack([fitted.coefficients, fitted.intercepts])
+        w = _weights(fitted)
         block = of_block(w, np.arange(n_labels), np.full(n_labels, REMEMBERED_REACH))
         return self._with(w, block, counts)
 
@@ -227,6 +240,11 @@ class OnlineHead:
         linear, hessian = self.linear[labels], self.hessian[labels]
         bent = _times(hessian, w)
         return NewtonTotals(self.constant[labels] + (w * (0.5 * bent - linear)).sum(1), bent - linear, hessian)
+
+
+def _weights(head: Head) -> np.ndarray:
+    """(L, d + 1), the bias last."""
+    return np.column_stack([head.coefficients, head.intercepts]).astype(np.float64)
 
 
 def _times(hessian: np.ndarray, w: np.ndarray) -> np.ndarray:

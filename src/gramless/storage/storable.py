@@ -40,6 +40,7 @@ from gramless.heads import (
     TopGains,
     TopK,
 )
+from gramless.heads.discriminant import Discriminant
 from gramless.heads.operating_points import OperatingPoint
 from gramless.heads.ridge_path import RidgeSolution, Uncertainty
 from gramless.kernels import KERNELS
@@ -69,7 +70,7 @@ VALUES: dict[str, type] = {cls.__name__: cls for cls in KERNELS} | {
         *(SettingsPoint, SquaredHinge, LeastSquares),
         *(LeaveOneOut, Supervised, SemiSupervised, CurvePoint),
         *(RidgeSolution, TargetScale, Uncertainty),
-        OperatingPoint,
+        *(Discriminant, OperatingPoint),
     )
 }
 """Classes whose constructor arguments are attributes of the same names."""
