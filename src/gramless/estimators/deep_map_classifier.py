@@ -237,9 +237,12 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
 
     def check_fitted(self) -> None:
         super().check_fitted()
+        n_labels, size = self.labels_.n_columns, self._n_features + 1
         if isinstance(self.online_, OnlineHead):
-            shape = (self.labels_.n_columns, self._n_features + 1)
-            check_array("the weights of an online head", self.online_.w, shape)
+            check_array("the weights of an online head", self.online_.w, (n_labels, size))
+        if isinstance(self.online_, FitSummary):
+            check_array("the losses of a fit", self.online_.losses, (n_labels,))
+            check_array("the moments of a fit", self.online_.moment, (None, size, size))
 
     def _wishes(self) -> dict[str, Any]:
         return {"top_k": self.top_k, "recall_weight": self.recall_weight}

@@ -61,6 +61,13 @@ class FitSummary:
     curvature: np.ndarray  # (L,): sum over samples
     moment: np.ndarray  # (1 or L, d + 1, d + 1) float64: means of x x', x ending in 1
 
+    def __post_init__(self) -> None:
+        check_array("the losses of a fit", self.losses, (None,))
+        n_labels, size = len(self.losses), self.moment.shape[-1]
+        check_array("the counts of a fit", self.counts, (n_labels, 2), kinds="i", least=0)
+        check_array("the curvature of a fit", self.curvature, (n_labels,), least=0.0)
+        check_array("the moments of a fit", self.moment, (1 if len(self.moment) == 1 else n_labels, size, size))
+
     @classmethod
     def of(
         cls,
