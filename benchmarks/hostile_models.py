@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,8 @@ def models(seed: int) -> dict[str, Any]:
         "labels, best scores": classifier(Y, top_k=2, recall_weight=None),
         "online": online,
         "online head": started.update(rng.random((9, 3)), np.where(rng.random((9, 2)) < 0.5, 1.0, -1.0)),
+        "regressor on a map": gl.DeepMapRegressor(gl.DeepKernelNetwork(**SMALL), 6).fit(X, X["a"][:, 0]),
+        "regressor on a kernel": gl.DeepKernelRegressor(gl.DeepKernelNetwork(**SMALL)).fit(X, X["a"][:, :2]),
         "annotator": _annotator(rng),
     }
 
@@ -127,9 +130,21 @@ def answers(model: Any) -> list[np.ndarray] | None:
     X = _samples(model.layout_, kernel)
     if X is None:
         return None
+    if hasattr(model, "ridge_"):
+        return list(model.predict(X, return_std=True))
     if hasattr(model, "predict"):
-        return [model.decision_function(X), model.predict(X)]
+        model._repr_html_()
+        return [model.decision_function(X), model.predict(X), model.predict_proba(X), *_learned_on(model, X)]
     return [model.transform(X)] if hasattr(model, "transform") else [model.kernel_(X)]
+
+
+def _learned_on(model: Any, X: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """What a classifier says after one more block, where it remembers the blocks before."""
+    if getattr(model, "online_", None) is None:
+        return []
+    labels = model.labels_
+    more = np.resize([[0, 1], [1, 0]], (N_ASKED, labels.n_columns)) if labels.multilabel else labels.classes[:2]
+    return [copy(model).partial_fit(X, np.resize(more, N_ASKED) if more.ndim == 1 else more).decision_function(X)]
 
 
 def _samples(layout: dict[str, int], kernel: gl.DeepKernel) -> dict[str, np.ndarray] | None:

@@ -22,7 +22,7 @@ from gramless.engine import (
     on_view,
 )
 from gramless.errors import DataError
-from gramless.kernels import Custom, Distance
+from gramless.kernels import Custom
 from gramless.network import Layer, Network, ViewKernel
 from gramless.network.activations import Exp
 from gramless.support.budget import require, row_blocks
@@ -62,10 +62,7 @@ class DeepKernel:
                 f"every kernel needs a view of at least one column, and there is none for {unknown or self.layout}."
             )
         for entry in self.inputs:
-            if isinstance(entry.kernel, Distance) and entry.kernel.centre is not None:
-                n_features, width = len(entry.kernel.centre), self.layout[entry.view]
-                if n_features != width:
-                    raise DataError(f"a distance kernel of {n_features} features is on view {entry.view!r} of {width}.")
+            on_view(entry, entry.kernel.check_view, self.layout[entry.view])
         if not 0.0 < self.scale < float("inf"):
             raise DataError(f"the scale of a kernel must be positive and finite, got {self.scale}.")
         conditional = [entry for entry in self.inputs if entry.kernel.conditional]

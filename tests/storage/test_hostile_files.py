@@ -8,42 +8,20 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 from scipy import sparse
 from sklearn.base import clone
 
 import gramless as gl
 from gramless.heads import Head
-from gramless.storage import FORM, FORM_VERSION
-from gramless.support.array_file import write_array_file
+from tests.storage.crafting import craft, opened, refused
 
 NETWORK = gl.DeepKernelNetwork(hidden=(3,), learning=None)
-
-
-def craft(path, tree, **arrays):
-    """A file with the right digest."""
-    text = tree if isinstance(tree, str) else json.dumps(tree)
-    write_array_file(
-        path, FORM, FORM_VERSION, {name: np.asarray(array) for name, array in arrays.items()}, {"model": text}
-    )
-    return path
-
-
-def refused(path, match=None):
-    with pytest.raises(gl.FileFormatError, match=match):
-        gl.load(path)
 
 
 @pytest.fixture
 def fitted(rng):
     X = {"a": rng.random((30, 5)), "b": rng.random((30, 3))}
     return X, gl.DeepMapClassifier(NETWORK, 8, random_state=0).fit(X, np.arange(30) % 3)
-
-
-def opened(path):
-    """Tree and arrays of a saved file, by the library whose format it is."""
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["model"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from gramless.errors import DataError
 from gramless.estimators.block_inputs import answered, blocks_to_learn, blocks_to_use
 from gramless.estimators.distinct import MergedCopies, merged_copies
 from gramless.estimators.fitted import fitted_in_one_step
-from gramless.estimators.fitted_html import Fact, Tried, classifier_facts
+from gramless.estimators.fitted_html import HEADS, LEFT_OUT, Fact, Tried, classifier_facts
 from gramless.estimators.given_kernel import describe, learning_of
 from gramless.estimators.head_settings import heads_to_try, settle
 from gramless.estimators.importances import Explained
@@ -78,6 +78,11 @@ class ViewsClassifier(Explained, ClassifierMixin, BaseEstimator):
         super().check_fitted()
         if not np.array_equal(self.classes_, self.labels_.classes):
             raise DataError(f"the classes {self.classes_} are not those of the labels, {self.labels_.classes}.")
+        known = self.head_kind_ in HEADS and all(point.by in LEFT_OUT for point in self.settings_curve_)
+        if not known or not self.C_ > 0:
+            raise DataError(f"no classifier has the head {self.head_kind_!r} with C = {self.C_}, or was chosen so.")
+        if (self.discriminant_ is not None) != (self.head_kind_ == "discriminant"):
+            raise DataError(f"a head {self.head_kind_!r} does not go with the discriminant {self.discriminant_}.")
         shape = (self.labels_.n_columns, self._n_features)
         check_array("the coefficients of a head", self.head_.coefficients, shape)
         if isinstance(self.calibration_, Temperature) == self.labels_.multilabel:

@@ -296,8 +296,9 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
             )
         if self.drawn_landmarks_ is not None:
             self.kernel_.check_samples(self.drawn_landmarks_)
-        if self.n_landmarks_ != len(self.landmarks_):
-            raise DataError(f"n_landmarks_ is {self.n_landmarks_}, but there are {len(self.landmarks_)} landmarks.")
+        counts = {len(landmarks) for landmarks in (self.landmarks_, self.drawn_landmarks_) if landmarks is not None}
+        if counts != {self.n_landmarks_}:
+            raise DataError(f"n_landmarks_ is {self.n_landmarks_}, but there are {sorted(counts)} landmarks.")
         if self.landmark_indices_ is not None:
             check_array("numbers of landmarks", self.landmark_indices_, (len(self.landmarks_),), kinds="iu", least=0)
 

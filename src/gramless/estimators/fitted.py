@@ -11,9 +11,11 @@ from typing import Any, ClassVar, TypeVar, get_origin, get_type_hints
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
+from sklearn.utils._set_output import _get_output_config
 
 from gramless.errors import DataError
-from gramless.views import Layout
+from gramless.estimators.inputs import positions
+from gramless.views import Columns, Layout, column_list
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
@@ -37,9 +39,12 @@ class FittedOnViews:
         if not self.layout_ or min(self.layout_.values()) < 1 or self.n_features_in_ < 1 or not covered:
             raise DataError(f"{self.n_features_in_} features do not make up the views {self.layout_}.")
         names = getattr(self, "feature_names_in_", None)
-        if names is not None and (names.ndim != 1 or names.dtype.kind != "O"):
-            raise DataError(f"names of features must be texts, got {names}.")
-        _check_columns(columns, self.layout_, self.n_features_in_)
+        if names is not None and not (
+            names.shape == (self.n_features_in_,) and all(isinstance(name, str) for name in names)
+        ):
+            raise DataError(f"{self.n_features_in_} features must have texts as names, got {names}.")
+        _get_output_config("transform", self)  # refuses what scikit-learn's set_output does not know
+        _check_columns(columns, names, self.layout_, self.n_features_in_)
 
     def _check_layout(self, layout: Layout) -> None:
         """Refuse a part of the estimator that knows other views."""
@@ -70,13 +75,16 @@ def fitted_attributes(cls: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
     return {name: hints[name] for name in sorted(declared & hints.keys())}, cls.sometimes
 
 
-def _check_columns(columns: Mapping[str, Any] | None, layout: Layout, n_features: int) -> None:
+def _check_columns(columns: Columns | None, names: np.ndarray | None, layout: Layout, n_features: int) -> None:
     """Whether `views=`, which cuts one array into views, gives the views that were fitted on."""
     if columns is None:
         return
     if columns.keys() != layout.keys():
         raise DataError(f"views= names {list(columns)}, but {list(layout)} were fitted on.")
-    for name, chosen in columns.items():
-        n_columns = len(range(n_features)[chosen] if isinstance(chosen, slice) else chosen)
+    places = np.broadcast_to(False, (n_features,))  # takes no memory, however many there are said to be
+    for name, chosen in (positions(columns, names) or {}).items():
+        chosen = chosen if isinstance(chosen, slice) else list(column_list(chosen))
+        by_name = names is None and not isinstance(chosen, slice) and all(isinstance(c, str) for c in chosen)
+        n_columns = len(chosen if by_name else places[chosen])
         if n_columns != layout[name]:
             raise DataError(f"views= gives {name!r} {n_columns} columns, but it has {layout[name]}.")

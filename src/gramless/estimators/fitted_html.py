@@ -24,6 +24,7 @@ HEADS = {
     "squared_hinge": "SVM, squared hinge",
     "hinge": "SVM, hinge",
 }
+LEFT_OUT = {"leave-one-out": "each sample left out in turn", "folds": "left out by folds"}
 ROOTS = {1: "", 2: "square roots, ", 4: "fourth roots, "}
 SCALINGS = {"columns": "standardised columns", "rows": "rows of length 1", "none": "as given"}
 
@@ -86,8 +87,7 @@ def classifier_facts(model: Any) -> tuple[list[Fact], Tried | None]:
         facts.append(("left-out score", "none: head and C were given"))
         return facts, None
     measure = "average precision" if model.labels_.multilabel else "mean of accuracy and probability of the right class"
-    by = {"leave-one-out": "each sample left out in turn", "folds": "left out by folds"}[chosen[0].by]
-    facts.append(("left-out score", f"{chosen[0].score:.1f} % ({measure}; {by}{SEEN})"))
+    facts.append(("left-out score", f"{chosen[0].score:.1f} % ({measure}; {LEFT_OUT[chosen[0].by]}{SEEN})"))
     rows: list[tuple[str, ...]] = [(point.head, f"{point.C:.3g}", f"{point.score:.1f}", point.by) for point in points]
     return facts, Tried(f"{len(points)} settings that were compared", ("head", "C", "score, %", "left out"), rows)
 

@@ -167,7 +167,7 @@ def _as_views(estimator: BaseEstimator, X: Any, columns: Columns | None, *, rese
     except ValueError as error:
         _refuse_texts(X, error)
         raise
-    return Views(X, _positions(columns, getattr(estimator, "feature_names_in_", None)))
+    return Views(X, positions(columns, getattr(estimator, "feature_names_in_", None)))
 
 
 def _refuse_texts(X: Any, error: ValueError) -> None:
@@ -205,7 +205,7 @@ def _refuse_times(X: Any) -> None:
             )
 
 
-def _positions(columns: Columns | None, names: np.ndarray | None) -> Columns | None:
+def positions(columns: Columns | None, names: np.ndarray | None) -> Columns | None:
     """Column groups by position: a DataFrame's names are gone once scikit-learn has validated it."""
     if columns is None or names is None:
         return columns

@@ -54,7 +54,8 @@ def with_new_heads(
         threshold=classifier.threshold,
     )
     fresh.take_labelling(labelling)
-    fresh.discriminant_ = None
+    if fresh.discriminant_ is not None:  # it is of classes
+        fresh.discriminant_, fresh.head_kind_ = None, "ridge"
     fresh.head_ = fit_heads(fresh, vectors, signs)
     fresh.n_iter_ = fresh.head_.n_iter
     fresh.settings_curve_ = ()  # it was of other labels

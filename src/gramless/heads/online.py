@@ -63,16 +63,12 @@ class FitSummary:
     moment: np.ndarray  # (1 or L, d + 1, d + 1) float64: means of x x', x ending in 1
 
     def __post_init__(self) -> None:
-        check_array("the weights of a summary", self.w, (None, None))
+        check_array("the weights of a fit", self.w, (None, None))
         n_labels, size = self.w.shape
-        check_array("the counts of a summary", self.counts, (n_labels, 2), kinds="i", least=0)
-        check_array("the losses of a summary", self.losses, (n_labels,))
-        check_array("the curvatures of a summary", self.curvature, (n_labels,))
-        check_array("the moments of a summary", self.moment, (None, size, size))
-        if len(self.moment) not in {1, n_labels}:
-            raise DataError(
-                f"a summary of {n_labels} labels has one matrix of moments or {n_labels}, got {len(self.moment)}."
-            )
+        check_array("the counts of a fit", self.counts, (n_labels, 2), kinds="i", least=0)
+        check_array("the losses of a fit", self.losses, (n_labels,))
+        check_array("the curvature of a fit", self.curvature, (n_labels,), least=0.0)
+        check_array("the moments of a fit", self.moment, (1 if len(self.moment) == 1 else n_labels, size, size))
 
     @classmethod
     def of(

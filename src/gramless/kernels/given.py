@@ -14,7 +14,7 @@ from gramless.errors import DataError
 from gramless.kernels.base import Domain, Kernel, registered
 from gramless.kernels.formula import Formula
 from gramless.kernels.statistics import Statistic
-from gramless.support.checks import check_array
+from gramless.support.checks import check_array, function_of
 from gramless.views.arrays import as_block, dense
 
 DIAGONAL_BLOCK = 64
@@ -34,8 +34,8 @@ class Custom(Kernel):
 
     name = "custom"
     _parameter_constraints = Kernel._parameter_constraints | {
-        "function": [callable],
-        "diagonal_function": [callable, None],
+        "function": [function_of(2, "a function of two arrays")],
+        "diagonal_function": [function_of(1, "a function of one array"), None],
     }
 
     def declare(self) -> Formula:
@@ -111,12 +111,15 @@ class Precomputed(Kernel):
     def _own_statistics(self, x: Tensor) -> Tensor:
         return self.gram.to(x.device).diagonal()[self._numbers(x)].to(x.dtype)
 
-    def _numbers(self, x: Tensor) -> Tensor:
-        if x.shape[1] != 1:
+    def check_view(self, width: int) -> None:
+        if width != 1:
             raise DataError(
-                f"a precomputed kernel looks samples up by number, so its view has one column, not {x.shape[1]}. "
+                f"a precomputed kernel looks samples up by number, so its view has one column, not {width}. "
                 "Give np.arange(n).reshape(-1, 1), and the whole matrix to Precomputed(gram)."
             )
+
+    def _numbers(self, x: Tensor) -> Tensor:
+        self.check_view(x.shape[1])
         numbers = x[:, 0].round().long()
         if (numbers != x[:, 0]).any() or numbers.min() < 0 or numbers.max() >= len(self.gram):
             raise DataError(

@@ -31,6 +31,8 @@ class Projection:
 
     def __post_init__(self) -> None:
         check_array("a projection", self.matrix, (None, None))
+        if not self.matrix.shape[1]:
+            raise DataError("a projection has at least one component.")
         check_array("the eigenvalues of a projection", self.eigenvalues, (self.matrix.shape[1],))
 
     @property

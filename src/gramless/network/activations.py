@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from gramless.support.checks import Constraints, check_parameters, function_of
+
 
 @dataclass(frozen=True)
 class Activation(ABC):
@@ -91,6 +93,10 @@ class CustomActivation(Activation):
     function: Callable[[Tensor], Tensor]
 
     name = "custom"
+    _parameter_constraints: ClassVar[Constraints] = {"function": [function_of(1, "a function of one tensor")]}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def apply_(self, values: Tensor) -> Tensor:
         result = self.function(values)

@@ -6,6 +6,7 @@ checked by the class that holds them, whoever makes it (`check_array`).
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ __all__ = [
     "check_arguments",
     "check_array",
     "check_parameters",
+    "function_of",
     "is_sequence",
     "whole",
 ]
@@ -59,6 +61,21 @@ class Such(Options):
 
 def whole(least: int, most: int = 2**63 - 1) -> Interval:
     return Interval(Integral, least, most, closed="both")
+
+
+def function_of(n_arguments: int, words: str) -> Such:
+    """A function that can be called with so many arguments; of those that do not say what they take, any."""
+
+    def holds(value: Any) -> bool:
+        try:
+            inspect.signature(value).bind(*range(n_arguments))
+        except ValueError:  # compiled code tells nobody
+            return callable(value)
+        except TypeError:
+            return False
+        return True
+
+    return Such(holds, words)
 
 
 def is_sequence(value: Any) -> bool:
