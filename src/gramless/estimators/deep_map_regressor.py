@@ -15,7 +15,7 @@ from gramless.estimators.automatic_tuning import tune_without_labels
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.features import OnMap
-from gramless.estimators.first_look import check_domains, look_at_numbers
+from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted_html import Fact, landmark_facts
 from gramless.estimators.given_kernel import KERNEL, fitted_kernel
 from gramless.estimators.inputs import seed_from, views_to_fit
@@ -129,7 +129,7 @@ class DeepMapRegressor(OnMap, ViewsRegressor):
         A sample's residual is that of the ridge regression on all other samples, not only on those of the sample.
         """
         n_looked_at = DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
-        look = look_at_numbers(blocks, n_looked_at, seed_from(self.random_state))
+        look = first_look(blocks, n_looked_at, seed_from(self.random_state), numbers=True)
         views, y = views_to_fit(self, look.sample.views), as_numbers(look.sample.labels)
         weights = np.ones(len(views))
         self.targets_ = TargetScale.of(y, weights)
