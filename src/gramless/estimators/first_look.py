@@ -55,9 +55,7 @@ def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
                 raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
 
 
-def _look(
-    drawing: Callable[[Block], Sample], learning: Learning | None, numbers: bool, block: Block
-) -> FirstLook:
+def _look(drawing: Callable[[Block], Sample], learning: Learning | None, numbers: bool, block: Block) -> FirstLook:
     if numbers:
         block_numbers(block)
     known = None if block.labels is None or numbers else block.labels[labelled_rows(block.labels, learning)]
