@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ import torch
 from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.given_kernel import fitted_kernel
 from gramless.estimators.inputs import generator_from
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads.choosing import chosen_ridge
@@ -18,6 +20,7 @@ from gramless.heads.temperature import of_all_classes
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import finish_with_labels, ranking
 from gramless.maps.tuning.held_out import fresh_rows
+from gramless.support.config import Settings, config_context
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess
@@ -36,7 +39,29 @@ class AutomaticTuning:
     unshaped: CollapsedMap | None = None
 
 
-def tune_automatically(
+def built_map(
+    network: DeepMapNetwork,
+    views: Views,
+    y: Any,
+    labelled: np.ndarray,
+    signs: np.ndarray,
+    seeds: list[int],
+    automatic: bool,
+    config: Settings,
+) -> tuple[DeepMapNetwork, AutomaticTuning]:
+    """A fitted map, and how it was tuned if that is automatic: all of a classifier that does not depend on its head.
+
+    Everything that the answer depends on is an argument, settings of the machine included, so that an answer can be
+    kept and found again (`memory`).
+    """
+    with config_context(**config):
+        kernel = fitted_kernel(network.kernel, views, y, seeds[0])
+        network = network.set_params(kernel=kernel, random_state=seeds[1]).fit_views(views)
+        tuned = _tuned(network, views, labelled, signs, seeds[1]) if automatic else AutomaticTuning()
+    return network, tuned
+
+
+def _tuned(
     network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int
 ) -> AutomaticTuning:
     """Move the landmarks of a compiled map, if its kernels can be followed and there are samples to judge by.
@@ -49,8 +74,7 @@ def tune_automatically(
     if errs_on_few(network.map_.transform(samples_of(views, labelled)).cpu().numpy(), signs):
         return AutomaticTuning()
     try:
-        network.tune("landmarks", views, generator_from(network.random_state))
-        network.set_params(tuning="landmarks")
+        _move_landmarks(network, views)
         if len(signs) < FEWEST_LABELLED:
             return AutomaticTuning()
         generator, moved = torch.Generator().manual_seed(seed), network.map_
@@ -86,7 +110,11 @@ def tune_without_labels(network: DeepMapNetwork, views: Views) -> None:
     """Move the landmarks of a compiled map without any target, where they can be moved."""
     if can_be_tuned(network, views):
         try:
-            network.tune("landmarks", views, generator_from(network.random_state))
-            network.set_params(tuning="landmarks")
+            _move_landmarks(network, views)
         except MemoryBudgetError as error:
             warnings.warn(f"tuning='auto' does not move the landmarks: {error}", stacklevel=6)
+
+
+def _move_landmarks(network: DeepMapNetwork, views: Views) -> None:
+    network.tune("landmarks", views, generator_from(network.random_state))
+    network.set_params(tuning="landmarks")

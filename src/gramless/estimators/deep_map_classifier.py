@@ -15,8 +15,8 @@ from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device, on_device
 from gramless.errors import DataError
+from gramless.estimators.automatic_tuning import built_map
 from gramless.estimators.block_heads import BlockFit
-from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import MergedCopies, all_of
 from gramless.estimators.features import OnMap
