@@ -266,7 +266,6 @@ def compare(
 
     engine = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(X)
     in_doubles = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(doubles)
-    generator = torch.Generator().manual_seed(seed)
 
     def in_codes(work: Callable[[], Any]) -> Any:
         with gl.config_context(precision="codes"):
@@ -294,7 +293,7 @@ def compare(
     }
     difference, loaded = None, {}
     if not busy:
-        written_out = WrittenOutMap(layered_map(kernel, engine.landmarks_, X, generator=generator))
+        written_out = WrittenOutMap(layered_map(kernel, engine.landmarks_, X))
         n_of["sub-layers"], rivals["sub-layers"] = n_written, lambda: written_out.transform(X_written)
         difference = largest_difference(engine.map_.transform(X_written), written_out.transform(X_written))
     clock = time.process_time if busy else time.perf_counter
