@@ -58,7 +58,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(self, samples: DistinctSamples, given: Views) -> None:
-        """Learn from samples that differ; `given` are those that came, in their order. Ends in `_settle`."""
+        """Learn from samples that differ; `given` are those that came, in their order. Ends in `_solve`."""
 
     @abstractmethod
     def _fit_blocks(self, blocks: Blocks) -> None:
@@ -103,7 +103,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         with threads_for(len(views)):
             self._fit(samples, views)
 
-    def _settle(
+    def _solve(
         self, path: RidgePath, weights: np.ndarray, diagonal: np.ndarray, hidden: np.ndarray, dtype: torch.dtype
     ) -> None:
         """Choose the strength of every target, solve, and learn what is not known.

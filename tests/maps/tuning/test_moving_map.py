@@ -90,7 +90,7 @@ class TestMovableLandmarks:
         state, before = moving.state(), moving.placed()
         for parameters in (*moving.landmarks.parameters, *moving.log_weights, moving.log_odds):
             parameters.data += 1.0
-        moving.settle_deflation_()
+        moving.renew_deflation_()
         moving.restore_(state)
         assert torch.equal(moving.placed().factor, before.factor)
 

@@ -69,7 +69,7 @@ def move_landmarks(
                 progress.advance()
                 done = step + 1
                 if done % SETTLE_EVERY == 0:
-                    moving.settle_deflation_()
+                    moving.renew_deflation_()
                 checked = done % CHECK_EVERY == 0 or done == n_steps
                 if checked and best.offer(error(), done):
                     chosen = moving.state()

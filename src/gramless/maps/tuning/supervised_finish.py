@@ -120,7 +120,7 @@ class Descent:
         curve: list[tuple[int, float]] = []
         for step in range(n_steps + 1):
             if step % CHECK_EVERY == 0:
-                self.moving.settle_deflation_()
+                self.moving.renew_deflation_()
             if judge is not None and step % CHECK_EVERY == 0:
                 curve.append((step, judge()))
                 best = max(range(len(curve)), key=lambda i: curve[i][1])
