@@ -64,11 +64,6 @@ def hold_out(rows: Tensor, generator: torch.Generator) -> HeldOutSplit:
     return HeldOutSplit(train=order[n_held_out:], held_out=order[:n_held_out])
 
 
-def draw_pairs(n_samples: int, n_pairs: int, generator: torch.Generator) -> Tensor:
-    """Pairs from S' x S', uniformly and with replacement; a sample may meet itself: (n_pairs, 2)."""
-    return torch.randint(n_samples, (n_pairs, 2), generator=generator)
-
-
 def find_rows(X: Views, among: Views, dtype: torch.dtype) -> Tensor:
     """For every row of X, the number of the last row of `among` that is the same sample, or -1: (n,)."""
     numbers = {digest: number for number, digest in enumerate(digests(among, dtype))}
