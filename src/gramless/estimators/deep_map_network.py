@@ -193,7 +193,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Of data in blocks a sample is drawn, as many as fit would draw.
         """
-        check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             X = blocks.sample(self.sample_size(), seed_from(self.random_state)).views
@@ -224,8 +223,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         Of data in blocks, vectors that are computed when they are asked for: Rows, whose `write` puts them into a file,
         or a Dask array.
         """
-        if not hasattr(self, "map_"):  # what scikit-learn looks at would take a tenth of the time of one sample
-            check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             return answered(self, "transform", blocks)

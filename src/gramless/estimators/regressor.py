@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
@@ -132,7 +131,6 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         return_std : also standard deviations, of the same shape: of a number, noise included, not of its mean. Nine
             tenths of new numbers are to lie within 1.645 of them.
         """
-        check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             means = answered(self, "predict", blocks)

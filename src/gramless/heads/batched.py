@@ -40,8 +40,6 @@ def fit_all_labels(
     """
     phi = torch.as_tensor(phi).detach()
     sides = sides_of(C, weights, signs.shape[1])
-    if phi.dtype not in (torch.float32, torch.float64):
-        raise TypeError(f"the vectors must be float32 or float64, got {phi.dtype}.")
     if phi.ndim != 2 or len(phi) != len(signs):
         raise DataError(f"{len(signs)} samples have signs, but the vectors have shape {tuple(phi.shape)}.")
     design = Design(phi)

@@ -251,8 +251,6 @@ def _square(rows: Tensor) -> np.ndarray:
 
 
 def _check(phi: Tensor, signs: np.ndarray, w: np.ndarray, reach: np.ndarray, sides: np.ndarray) -> None:
-    if phi.dtype not in (torch.float32, torch.float64):
-        raise TypeError(f"the vectors must be float32 or float64, got {phi.dtype}.")
     if phi.ndim != 2 or signs.ndim != 2 or len(phi) != len(signs):
         raise DataError(f"signs of shape {signs.shape} do not belong to vectors of shape {tuple(phi.shape)}.")
     n_labels, n_features = signs.shape[1], phi.shape[1]

@@ -57,6 +57,10 @@ class Design:
 
     phi: Tensor  # (n, d)
 
+    def __post_init__(self) -> None:
+        if self.phi.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"the vectors must be float32 or float64, got {self.phi.dtype}.")
+
     def exact(self, array: np.ndarray) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(array, dtype=np.float64), device=self.phi.device)
 
