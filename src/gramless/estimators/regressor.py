@@ -134,16 +134,14 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             means = answered(self, "predict", blocks)
-            return (means, answered(self, "_deviations_of", blocks)) if return_std else means
+            return (means, answered(self, "_deviations", blocks)) if return_std else means
         views = views_to_use(self, X)
         means = self.targets_.means(np.concatenate([self.ridge_.means(self._features(b)) for b in self._pieces(views)]))
         return (means, self._deviations(views)) if return_std else means
 
-    def _deviations_of(self, X: Any) -> np.ndarray:
-        return self._deviations(views_to_use(self, X))
-
-    def _deviations(self, views: Views) -> np.ndarray:
-        found = [self.ridge_.variances(self._features(b), self._diagonal(b)) for b in self._pieces(views)]
+    def _deviations(self, X: Any) -> np.ndarray:
+        pieces = self._pieces(views_to_use(self, X))
+        found = [self.ridge_.variances(self._features(b), self._diagonal(b)) for b in pieces]
         return self.targets_.deviations(self.uncertainty_.deviations(np.concatenate(found)))
 
     def _pieces(self, views: Views) -> list[Views]:
