@@ -29,7 +29,7 @@ def fit_all_labels(
     tolerance: float = 1e-4,
     max_iter: int = 1000,
 ) -> Head:
-    """Fit every column of signs: a label without a positive or without a negative gets its constant answer.
+    """Fit every column of signs; a label without a positive or without a negative gets its constant answer.
 
     phi : (n, d), float32 or float64, a tensor on any device or an array
     signs : (n, n_labels), +1, -1, or 0 where nobody knows; where nothing is known at all the answer is -1
