@@ -30,10 +30,10 @@ from gramless.kernels import (
     Precomputed,
 )
 from gramless.maps import layered_map
-from gramless.maps.explicit import Unary
+from gramless.maps.explicit import Fourier, Unary
 
 KERNELS = (Linear, Polynomial, Gaussian, Laplacian, Intersection, ChiSquare, ArcCosine, Custom, Precomputed)
-SETTINGS = (gl.Supervised, gl.SemiSupervised, Unary)
+SETTINGS = (gl.Supervised, gl.SemiSupervised, Fourier, Unary)
 ESTIMATORS = {
     gl.DeepKernelNetwork: {"hidden": (3,), "learning": None},
     gl.DeepMapNetwork: {"kernel": gl.DeepKernelNetwork(("linear", "gaussian"), (2,), learning=None), "n_landmarks": 5},
@@ -216,9 +216,10 @@ def value_parameter(rng: Rng, i: int) -> Try:
             )
             yield from answers(gl.DeepKernelNetwork("linear", (), learning=small, random_state=0).fit(X, y), X)
         else:
-            kernel = gl.DeepKernelNetwork("intersection", (), learning=None, random_state=0).fit(X).kernel_
-            views = kernel.views(X)
-            yield layered_map(kernel, views[:4], views, input_maps={"intersection": made}).transform(views)
+            maps = {"linear": made} if kind is not Unary else {"intersection": made}
+            kernel = gl.DeepKernelNetwork(tuple(maps), (), learning=None, random_state=0).fit(X).kernel_
+            views, generator = kernel.views(X), torch.Generator().manual_seed(0)
+            yield layered_map(kernel, views[:4], views, input_maps=maps, generator=generator).transform(views)
 
     return Try(f"{kind.__name__}, parameters", f"{name}={value!r}", [X, value], call)
 

@@ -266,6 +266,7 @@ def compare(
 
     engine = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(X)
     in_doubles = gl.DeepMapNetwork(kernel, n_landmarks, random_state=seed).fit(doubles)
+    generator = torch.Generator().manual_seed(seed)
 
     def in_codes(work: Callable[[], Any]) -> Any:
         with gl.config_context(precision="codes"):
@@ -293,7 +294,7 @@ def compare(
     }
     difference, loaded = None, {}
     if not busy:
-        written_out = WrittenOutMap(layered_map(kernel, engine.landmarks_, X))
+        written_out = WrittenOutMap(layered_map(kernel, engine.landmarks_, X, generator=generator))
         n_of["sub-layers"], rivals["sub-layers"] = n_written, lambda: written_out.transform(X_written)
         difference = largest_difference(engine.map_.transform(X_written), written_out.transform(X_written))
     clock = time.process_time if busy else time.perf_counter

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -178,7 +179,7 @@ def test_a_map_of_layers_has_no_shares_but_shuffling_works(train):
     network = gl.DeepKernelNetwork(("gaussian",), (2,), activation="exp", weights="uniform", learning=None)
     model = gl.DeepMapClassifier(network, 8, tuning=None, random_state=0).fit(X, y)
     compiled = model.map_network_.map_
-    model.map_network_.replace_map(layered_map(compiled.kernel, compiled.landmarks, X))
+    model.map_network_.replace_map(layered_map(compiled.kernel, compiled.landmarks, X, generator=torch.Generator()))
     assert not hasattr(model, "importances_")
     with pytest.raises(AttributeError, match="permutation_importances"):
         _ = model.importances_

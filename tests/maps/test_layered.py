@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 import gramless as gl
 from gramless.kernels import Gaussian, Intersection, Linear, Polynomial
 from gramless.maps import layered_map
-from gramless.maps.explicit import Exact, Unary
+from gramless.maps.explicit import Exact, Fourier, Unary
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views, seeds, unfolded
 from tests.oracles import networks as oracle
 
 
 def build(kernel, landmarks, **settings):
-    return layered_map(kernel, landmarks, landmarks, **settings)
+    return layered_map(kernel, landmarks, landmarks, generator=torch.Generator().manual_seed(0), **settings)
 
 
 def oracle_map(kernel, deep_map, views, landmarks, names):
@@ -57,10 +57,10 @@ def paper_network(views):
 
 
 @pytest.mark.parametrize("unary", [Unary(levels=16), Unary(levels=64, rounding="floor")], ids=str)
-def test_with_exact_and_unary_input_maps(rng, unary):
+def test_with_exact_unary_and_fourier_input_maps(rng, unary):
     views = random_views(rng, 20)
     kernel = paper_network(views)
-    recipes = {"linear": Exact(), "polynomial": Exact(), "intersection": unary}
+    recipes = {"linear": Exact(), "polynomial": Exact(), "gaussian": Fourier(n_frequencies=40), "intersection": unary}
     deep_map = build(kernel, views[:12], input_maps=recipes)
     expected = oracle_map(kernel, deep_map, views, views[:12], ["sinh", "exp"])
     found = deep_map.transform(views).numpy()
@@ -118,7 +118,7 @@ def test_unfolded_layers_are_the_map_of_the_network(fitted):
 
 
 def test_input_maps_that_are_not_there_are_refused(fitted):
-    for input_maps in ("best", {"laplacian": Unary()}):
+    for input_maps in ("best", {"laplacian": Fourier()}):
         with pytest.raises(ValueError, match="input_maps"):
             unfolded(*fitted, input_maps=input_maps)
 

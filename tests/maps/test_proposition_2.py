@@ -14,7 +14,7 @@ N_LANDMARKS, N_OTHERS = 14, 9
 
 
 def layered(kernel, landmarks):
-    return layered_map(kernel, landmarks, landmarks)
+    return layered_map(kernel, landmarks, landmarks, generator=torch.Generator())
 
 
 def networks(seed, hidden, activations, dtype=np.float64, gain=0.7):

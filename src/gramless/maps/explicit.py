@@ -1,4 +1,4 @@
-"""Explicit maps of one elementary kernel: eigendecomposition (Nystrom), exact, unary."""
+"""Explicit maps of one elementary kernel: eigendecomposition (Nystrom), random Fourier, exact, unary."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from gramless.kernels import Hellinger, Intersection, Kernel, Linear, Polynomial
+from gramless.kernels import Gaussian, Hellinger, Intersection, Kernel, Laplacian, Linear, Polynomial
 from gramless.kernels.operations import inverse_root
 from gramless.kernels.statistics import Statistic, pair_statistic
 from gramless.maps.spectrum import Projection, project, warn_if_clipped
@@ -50,7 +50,7 @@ class ExplicitMap(ABC):
 
 
 class MapRecipe(ABC):
-    """How to make the explicit map of a kernel; holds the choices, such as a number of levels."""
+    """How to make the explicit map of a kernel; holds the choices, such as a number of levels or of frequencies."""
 
     _parameter_constraints: ClassVar[Constraints] = {}
 
@@ -58,7 +58,7 @@ class MapRecipe(ABC):
         check_parameters(self)
 
     @abstractmethod
-    def fit(self, kernel: Kernel, landmarks: Tensor, bounds: Bounds | None = None) -> ExplicitMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> ExplicitMap:
         """Make the map.
 
         `landmarks` (N, d) are the samples on which eigendecomposition maps are exact; `bounds` finds the
@@ -87,7 +87,7 @@ def inner(a: Any, b: Any) -> Tensor:
 class Eigen(MapRecipe):
     """phi(x) = k(x, S) U of any kernel (Eqs. 6 and 7 with l = 1): exact on the landmarks."""
 
-    def fit(self, kernel: Kernel, landmarks: Tensor, bounds: Bounds | None = None) -> EigenMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> EigenMap:
         refuse_conditional([kernel], "an eigendecomposition of one kernel")
         require(
             3 * len(landmarks) ** 2 * 8,
@@ -116,10 +116,55 @@ class EigenMap(ExplicitMap):
 
 
 @dataclass(frozen=True)
+class Fourier(MapRecipe):
+    """Frequencies drawn from the spectrum of a Gaussian or Laplacian kernel (Rahimi and Recht, 2007).
+
+    The error falls as 1 / sqrt(n_frequencies).
+    """
+
+    n_frequencies: int = 500
+
+    _parameter_constraints: ClassVar[Constraints] = {"n_frequencies": [whole(1)]}
+
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> FourierMap:
+        require(
+            2 * 8.0 * landmarks.shape[1] * self.n_frequencies,
+            current_budget(),
+            what=f"{self.n_frequencies:,} random frequencies of {landmarks.shape[1]:,} features",
+            remedy="Use fewer frequencies, or raise memory_budget.",
+        )
+        shape = (landmarks.shape[1], self.n_frequencies)
+        frequencies = torch.empty(shape, dtype=torch.float64)
+        if isinstance(kernel, Gaussian):
+            frequencies.normal_(generator=generator)
+        elif isinstance(kernel, Laplacian):
+            frequencies.cauchy_(generator=generator)
+        else:
+            raise TypeError(f"random Fourier features exist for gaussian and laplacian, not for {kernel.name}.")
+        return FourierMap(kernel, (frequencies / kernel.width).to(landmarks))
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap(ExplicitMap):
+    """(cos <w, x>, sin <w, x>) / sqrt(D) over D frequencies w: the diagonal is exactly 1."""
+
+    kernel: Gaussian | Laplacian
+    frequencies: Tensor  # (d, n_frequencies)
+
+    @property
+    def n_columns(self) -> int:
+        return 2 * self.frequencies.shape[1]
+
+    def transform(self, x: Tensor) -> Tensor:
+        phases = x @ self.frequencies.to(x)
+        return torch.cat([phases.cos(), phases.sin()], dim=1).mul_(1 / sqrt(self.frequencies.shape[1]))
+
+
+@dataclass(frozen=True)
 class Exact(MapRecipe):
     """The exact map, for linear, polynomial (section 3.1 of the paper) and Hellinger kernels."""
 
-    def fit(self, kernel: Kernel, landmarks: Tensor, bounds: Bounds | None = None) -> ExplicitMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> ExplicitMap:
         n_features = landmarks.shape[1]
         if isinstance(kernel, (Linear, Hellinger)):
             return ProductMap(kernel, n_features)
@@ -226,7 +271,7 @@ class Unary(MapRecipe):
         "rounding": [StrOptions({"nearest", "floor"})],
     }
 
-    def fit(self, kernel: Kernel, landmarks: Tensor, bounds: Bounds | None = None) -> UnaryMap:
+    def fit(self, kernel: Kernel, landmarks: Tensor, generator: Generator, bounds: Bounds | None = None) -> UnaryMap:
         if not isinstance(kernel, Intersection):
             raise TypeError(f"the unary map is that of the intersection kernel, not of {kernel.name}.")
         kernel.check(landmarks)

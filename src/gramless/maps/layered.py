@@ -127,6 +127,7 @@ def layered_map(
     samples: Views,
     *,
     input_maps: InputMaps = "eigen",
+    generator: torch.Generator,
 ) -> LayeredMap:
     """The initial DMN, built greedily, layer by layer (Proposition 2).
 
@@ -148,7 +149,7 @@ def layered_map(
     inputs: list[ExplicitMap] = []
     for entry, recipe in zip(kernel.inputs, choose_recipes(kernel, input_maps), strict=True):
         bounds = partial(feature_bounds, samples, entry.view)
-        inputs.append(recipe.fit(entry.kernel, landmarks.tensor(entry.view, dtype, device), bounds))
+        inputs.append(recipe.fit(entry.kernel, landmarks.tensor(entry.view, dtype, device), generator, bounds))
     maps: list[Any] = [
         input_map.compress(landmarks.tensor(entry.view, torch.float64, device))
         for entry, input_map in zip(kernel.inputs, inputs, strict=True)

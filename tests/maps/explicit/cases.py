@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gramless.kernels import ArcCosine, ChiSquare, Gaussian, Hellinger, Intersection, Laplacian, Linear, Polynomial
-from gramless.maps.explicit import Eigen, Exact, Unary
+from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
 from tests.contracts.maps import MapCase
 from tests.oracles import kernels as oracle
 
@@ -42,5 +42,11 @@ EIGEN = _with_normalised(
         MapCase("eigen-chi2", Eigen(), ChiSquare(scale=SCALE), oracle.chi_square(SCALE)),
         MapCase("eigen-intersection", Eigen(), Intersection(), oracle.intersection),
         MapCase("eigen-arccos1", Eigen(), ArcCosine(order=1), oracle.arc_cosine(1)),
+    ]
+)
+FOURIER = _with_normalised(
+    [
+        MapCase("fourier-gaussian", Fourier(50), Gaussian(scale=SCALE), oracle.gaussian(SCALE)),
+        MapCase("fourier-laplacian", Fourier(50), Laplacian(scale=SCALE), oracle.laplacian(SCALE)),
     ]
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from gramless.kernels import Polynomial
 from gramless.maps.explicit import Exact, count_monomials, monomials
-from tests.contracts.samples import sample_sets
+from tests.contracts.samples import generator, sample_sets
 from tests.maps.explicit.cases import EXACT
 from tests.oracles import maps as oracle
 
@@ -37,7 +37,7 @@ def test_monomials_are_all_distinct_products_with_their_multinomial_coefficients
 @pytest.mark.parametrize("n_features", [1, 3, 6])
 def test_number_of_columns(n_features, degree, offset):
     extended = n_features + (offset > 0)
-    explicit = Exact().fit(Polynomial(degree=degree, offset=offset), torch.ones(2, n_features))
+    explicit = Exact().fit(Polynomial(degree=degree, offset=offset), torch.ones(2, n_features), generator())
     assert explicit.n_columns == comb(extended + degree - 1, degree) == count_monomials(n_features, degree, offset)
     if degree == 2:
         assert explicit.n_columns == extended * (extended + 1) // 2
@@ -47,7 +47,7 @@ def test_number_of_columns(n_features, degree, offset):
 def test_merging_equal_monomials_keeps_the_inner_products_of_the_kronecker_power(degree, offset, rng):
     X = rng.normal(size=(6, 3))
     kronecker = np.array([oracle.polynomial_map(x, degree, offset) for x in X])
-    explicit = Exact().fit(Polynomial(degree=degree, offset=offset), torch.from_numpy(X))
+    explicit = Exact().fit(Polynomial(degree=degree, offset=offset), torch.from_numpy(X), generator())
     phi = explicit.transform(torch.from_numpy(X)).numpy()
     assert phi.shape[1] < kronecker.shape[1]
     np.testing.assert_allclose(phi @ phi.T, kronecker @ kronecker.T, rtol=1e-12, atol=1e-12)
@@ -57,5 +57,5 @@ def test_a_whole_degree_may_be_written_as_a_float(rng):
     """Polynomial takes 2.0, so its map has to."""
     X = torch.from_numpy(rng.normal(size=(4, 3)))
     kernel = Polynomial(degree=2.0)
-    phi = Exact().fit(kernel, X).transform(X)
+    phi = Exact().fit(kernel, X, generator()).transform(X)
     torch.testing.assert_close(phi @ phi.T, kernel.pairwise(X, X))

@@ -4,14 +4,15 @@ import pytest
 import torch
 
 from gramless.errors import MemoryBudgetError
-from gramless.kernels import Distance, Gaussian, Intersection, Linear, Polynomial
-from gramless.maps.explicit import Eigen, Exact, Unary
+from gramless.kernels import Distance, Gaussian, Intersection, Laplacian, Linear, Polynomial
+from gramless.maps.explicit import Eigen, Exact, Fourier, Unary
 from gramless.support.config import config_context
 from tests.contracts.maps import MapContract
-from tests.maps.explicit.cases import EIGEN, EXACT, UNARY
+from tests.contracts.samples import generator
+from tests.maps.explicit.cases import EIGEN, EXACT, FOURIER, UNARY
 
 
-@pytest.mark.parametrize("case", EXACT + UNARY + EIGEN, ids=str)
+@pytest.mark.parametrize("case", EXACT + UNARY + EIGEN + FOURIER, ids=str)
 class TestEveryMap(MapContract):
     pass
 
@@ -23,11 +24,12 @@ class TestEveryMap(MapContract):
         pytest.param(Exact(), Intersection(), "intersection", id="exact-intersection"),
         pytest.param(Exact(), Distance(), "distance", id="exact-distance"),
         pytest.param(Unary(), Linear(), "linear", id="unary-linear"),
+        pytest.param(Fourier(), Polynomial(), "polynomial", id="fourier-polynomial"),
     ],
 )
 def test_a_kernel_that_the_recipe_does_not_support_is_refused_by_name(recipe, kernel, message):
     with pytest.raises(TypeError, match=message):
-        recipe.fit(kernel, torch.ones(3, 2))
+        recipe.fit(kernel, torch.ones(3, 2), generator())
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_a_kernel_that_the_recipe_does_not_support_is_refused_by_name(recipe, ke
 )
 def test_a_map_that_does_not_fit_into_memory_is_refused_with_its_size(recipe, kernel, message):
     with config_context(memory_budget=30_000), pytest.raises(MemoryBudgetError, match=message):
-        recipe.fit(kernel, torch.ones(40, 100))
+        recipe.fit(kernel, torch.ones(40, 100), generator())
 
 
 @pytest.mark.parametrize(
@@ -48,8 +50,15 @@ def test_a_map_that_does_not_fit_into_memory_is_refused_with_its_size(recipe, ke
     [
         pytest.param(Unary, {"levels": 0}, id="no-levels"),
         pytest.param(Unary, {"rounding": "ceil"}, id="unknown-rounding"),
+        pytest.param(Fourier, {"n_frequencies": 0}, id="no-frequencies"),
     ],
 )
 def test_choices_that_make_no_map_are_refused(recipe, parameters):
     with pytest.raises(ValueError, match=str(next(iter(parameters.values())))):
         recipe(**parameters)
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian])
+def test_fourier_needs_a_settled_width(kind):
+    with pytest.raises(RuntimeError, match="fit"):
+        Fourier(3).fit(kind(scale="mean"), torch.ones(3, 2), generator())

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from gramless.errors import DataError
 from gramless.kernels import Intersection
 from gramless.maps.explicit import Unary, inner
+from tests.contracts.samples import generator
 from tests.maps.explicit.cases import UNARY
 from tests.oracles import kernels as oracle
 from tests.oracles import maps as map_oracle
@@ -29,7 +30,7 @@ def histograms(draw):
 
 
 def fit(samples, levels, rounding="nearest", **options):
-    return Unary(levels, rounding).fit(Intersection(), torch.from_numpy(samples), **options)
+    return Unary(levels, rounding).fit(Intersection(), torch.from_numpy(samples), generator(), **options)
 
 
 @pytest.mark.parametrize("levels", [2, 8, 64, 255])

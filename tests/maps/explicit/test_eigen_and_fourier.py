@@ -1,4 +1,7 @@
-"""Maps by eigendecomposition are the kernel itself on landmarks."""
+"""Maps that are close to the kernel: exactly so on landmarks, or in the mean over random frequencies."""
+
+from dataclasses import replace
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -7,9 +10,9 @@ from hypothesis import example, given
 
 from gramless.errors import ClippedSpectrumWarning
 from gramless.kernels import Precomputed
-from gramless.maps.explicit import Eigen
-from tests.contracts.samples import sample_sets
-from tests.maps.explicit.cases import EIGEN
+from gramless.maps.explicit import Eigen, Fourier
+from tests.contracts.samples import generator, sample_sets
+from tests.maps.explicit.cases import EIGEN, FOURIER
 from tests.oracles import kernels as oracle
 
 
@@ -46,4 +49,28 @@ def test_eigen_is_exact_to_rounding_where_the_gram_matrix_is_well_conditioned(ca
 def test_eigen_says_so_when_the_kernel_is_not_psd():
     numbers = torch.arange(2.0).reshape(-1, 1)
     with pytest.warns(ClippedSpectrumWarning, match="precomputed"):
-        Eigen().fit(Precomputed([[1.0, 2.0], [2.0, 1.0]]), numbers)
+        Eigen().fit(Precomputed([[1.0, 2.0], [2.0, 1.0]]), numbers, generator())
+
+
+@pytest.mark.parametrize("case", FOURIER, ids=str)
+def test_fourier_is_within_hoeffdings_bound(case, rng):
+    """A mean of D terms in [-1, 1]: off by more than t for any of 20 x 20 pairs with a chance of at most 1e-6."""
+    n_frequencies, n_pairs = 20_000, 400
+    x = torch.from_numpy(rng.normal(size=(20, 4)))
+    explicit = replace(case, recipe=Fourier(n_frequencies)).fit(x)
+    error = (explicit.transform(x) @ explicit.transform(x).T).numpy() - case.kernel_values(x, x)
+    assert np.abs(error).max() <= sqrt(2 * log(2 * n_pairs / 1e-6) / n_frequencies)
+
+
+@pytest.mark.parametrize("case", FOURIER, ids=str)
+@given(sets=sample_sets(2))
+def test_fourier_has_a_unit_diagonal(case, sets):
+    landmarks, x = map(case.admit, sets)
+    np.testing.assert_allclose(case.fit(landmarks).transform(x).square().sum(1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", FOURIER, ids=str)
+def test_fourier_frequencies_come_from_the_generator(case, rng):
+    x = case.admit(rng.normal(size=(4, 3)))
+    assert case.fit(x).n_columns == 2 * case.recipe.n_frequencies
+    assert not torch.equal(case.fit(x, seed=0).transform(x), case.fit(x, seed=1).transform(x))
