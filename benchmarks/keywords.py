@@ -28,7 +28,7 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from gramless.heads import Threshold, TopK, f1_thresholds, out_of_fold_scores
+from gramless.heads import TopK, f1_thresholds, out_of_fold_scores
 from gramless.pictures.annotation import Quality
 from gramless.pictures.annotation.fitting import N_KEYWORDS, N_LANDMARKS, learn_keywords
 from gramless.pictures.annotation.quality import quality_of
@@ -36,6 +36,7 @@ from gramless.pictures.datasets import read_annotated, read_corel5k
 from gramless.pictures.features import LEARNED, STANDARD, FeatureCache, PictureFeatures
 from gramless.pictures.scenes import write_scenes
 from gramless.views import Views
+from reproduction.thresholds import learned_threshold
 
 VIEWS = {"learned": LEARNED, "standard": STANDARD}
 N_SCENES, N_LEARNED = 600, 300
@@ -183,7 +184,7 @@ def ours(split: Split, seed: int) -> Answers:
         p,
         {
             DEFAULT: f1_thresholds(calibration.probabilities(unseen)).decide(p),
-            THRESHOLDS: Threshold.learn(unseen.astype(float), signs).decide(margins),
+            THRESHOLDS: learned_threshold(unseen.astype(float), signs).decide(margins),
             FIVE: classifier.decision_.decide(p),
         },
     )
@@ -208,7 +209,7 @@ def logistic(split: Split, seed: int) -> Answers:
         p,
         {
             DEFAULT: f1_thresholds(unseen[best]).decide(p),
-            THRESHOLDS: Threshold.learn(unseen[best], signs).decide(p),
+            THRESHOLDS: learned_threshold(unseen[best], signs).decide(p),
             FIVE: TopK(N_KEYWORDS).decide(p),
         },
     )

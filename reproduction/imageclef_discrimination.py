@@ -15,6 +15,7 @@ from reproduction.discrimination import MAP_MODELS, label
 from reproduction.keywords import Scores, hinge_on_kernel, scores_of_unseen, squared_hinge_on_map
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
 from reproduction.report import Entry, Row, Table, over_seeds
+from reproduction.thresholds import learned_threshold
 
 TABLE = "discrimination on ImageCLEF"
 VERSION = 1
@@ -100,5 +101,5 @@ def judged(scores: Scores, pictures: Collection, seed: int) -> Figures:
     def measures(chosen: np.ndarray) -> Figures:
         return {"MF-S": mf_samples(chosen, truth), "MF-C": mf_concepts(chosen, truth), "MAP": ranking}
 
-    learned = Threshold.learn(*scores_of_unseen(scores, pictures, seed))
+    learned = learned_threshold(*scores_of_unseen(scores, pictures, seed))
     return {"paper": measures(Threshold().decide(margins)), "ours": measures(learned.decide(margins))}

@@ -241,7 +241,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_computed():
 def test_a_budget_without_room_to_move_landmarks_leaves_them_and_says_so():
     X, y = wave(160)
     model = gl.DeepMapRegressor(SOON, 100, random_state=0)
-    words = r"'auto' does not move the landmarks: .* raise memory_budget"
+    words = r"'auto' moves the landmarks no further: .* raise memory_budget"
     with gl.config_context(memory_budget="400 KiB"), pytest.warns(UserWarning, match=words):
         model.fit(X, y)
     assert model.map_network_.tuning is None

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import gramless as gl
-from gramless.estimators import built_map
 from gramless.heads.ridge import Ridge, linear_head, spectrum_of_vectors
 
 SMALL = {"kernel": gl.DeepKernelNetwork(hidden=(5,), learning=None), "random_state": 0}
@@ -117,8 +116,8 @@ def test_weights_of_samples_weigh(classifier, iris, head):
 def test_a_search_over_C_learns_the_network_once_per_fold(classifier, iris, tmp_path, monkeypatch):
     X, y = iris
     learned = []
-    real = built_map.fitted_kernel
-    monkeypatch.setattr(built_map, "fitted_kernel", lambda *given: learned.append(1) or real(*given))
+    real = gl.DeepKernelNetwork.fit_views
+    monkeypatch.setattr(gl.DeepKernelNetwork, "fit_views", lambda *given: learned.append(1) or real(*given))
     classifier.set_params(memory=joblib.Memory(tmp_path, verbose=0))
     GridSearchCV(classifier, {"C": [0.1, 1.0, 10.0]}, cv=2, refit=False).fit(X, y)
     assert len(learned) == 2

@@ -13,7 +13,19 @@ from gramless.heads import Head, SquaredHinge, fit_all_labels, fit_over_blocks, 
 from tests import tolerances
 from tests.heads import problems
 from tests.heads.huberized import HuberizedHinge
-from tests.heads.passes import AMPLE, TOLERANCE, WEIGHTS, Passes, fit, liblinear, objective, problem, stacked, zeros
+from tests.heads.passes import (
+    AMPLE,
+    TOLERANCE,
+    WEIGHTS,
+    Passes,
+    fit,
+    liblinear,
+    objective,
+    problem,
+    solved,
+    stacked,
+    zeros,
+)
 from tests.oracles import heads as oracle
 
 
@@ -172,8 +184,8 @@ def test_labels_that_are_done_leave_and_more_than_the_budget_holds_take_turns(rn
     start = fit(X, signs)
     start.coefficients[1] = 5.0
     together, apart = Passes(X, signs), Passes(X, signs)
-    a = fit_over_blocks(together, start, np.ones(3, dtype=bool), budget=AMPLE, tolerance=1e-10)
-    b = fit_over_blocks(apart, start, np.ones(3, dtype=bool), budget=1, tolerance=1e-10)
+    a = solved(together, start, np.ones(3, dtype=bool), budget=AMPLE)
+    b = solved(apart, start, np.ones(3, dtype=bool), budget=1)
     assert together.labels == [[0, 1, 2]] + [[1]] * (len(together.labels) - 1)
     assert apart.labels == [[0]] + [[1]] * len(together.labels) + [[2]]
     np.testing.assert_allclose(stacked(a), stacked(b), atol=1e-10)
@@ -185,7 +197,7 @@ def test_a_label_that_does_not_vary_keeps_what_the_start_says(rng):
     start = zeros(X, signs)
     start.intercepts[1] = -1.0
     passes = Passes(X, signs)
-    head = fit_over_blocks(passes, start, np.array([True, False, True]), budget=AMPLE, tolerance=1e-10)
+    head = solved(passes, start, np.array([True, False, True]), budget=AMPLE)
     assert not any(1 in labels for labels in passes.labels)
     assert not head.coefficients[1].any()
     assert head.intercepts[1] == -1.0

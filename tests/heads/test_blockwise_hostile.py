@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramless.errors import DataError
 from gramless.heads import Head, SquaredHinge, fit_over_blocks, newton_totals
 from tests.heads.huberized import HuberizedHinge
-from tests.heads.passes import AMPLE, WEIGHTS, Passes, fit, liblinear, objective, problem, stacked, zeros
+from tests.heads.passes import AMPLE, WEIGHTS, Passes, fit, liblinear, objective, problem, solved, stacked, zeros
 from tests.oracles import heads as oracle
 
 
@@ -86,7 +86,7 @@ def test_a_hessian_that_rounding_has_made_indefinite_still_leads_to_the_optimum(
         assert np.linalg.eigvalsh(np.eye(13) + totals.hessian[0])[0] < 0
         return totals
 
-    head = fit_over_blocks(rounded, zeros(X, signs), np.ones(1, dtype=bool), budget=AMPLE, tolerance=1e-10)
+    head = solved(rounded, zeros(X, signs), np.ones(1, dtype=bool), budget=AMPLE)
     ours, theirs = stacked(head)[0], liblinear(X, signs[:, 0], 1e4)
     assert objective(ours, X, signs[:, 0], 1e4) <= objective(theirs, X, signs[:, 0], 1e4) * (1 + 1e-8)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ import torch
 from gramless.engine import is_movable
 from gramless.errors import MemoryBudgetError
 from gramless.estimators.deep_map_network import DeepMapNetwork
+from gramless.estimators.given_kernel import fitted_kernel
 from gramless.estimators.inputs import generator_from
 from gramless.estimators.unlabelled import samples_of
 from gramless.heads.choosing import chosen_ridge
@@ -18,6 +20,7 @@ from gramless.heads.temperature import of_all_classes
 from gramless.maps import CollapsedMap
 from gramless.maps.tuning import finish_with_labels, ranking
 from gramless.maps.tuning.held_out import fresh_rows
+from gramless.support.config import Settings, config_context
 from gramless.views import Views
 
 FEWEST_JUDGES = 50  # samples besides the landmarks: their 1,225 pairs put a few maps in order, far fewer would guess
@@ -36,26 +39,59 @@ class AutomaticTuning:
     unshaped: CollapsedMap | None = None
 
 
-def tune_automatically(
-    network: DeepMapNetwork, views: Views, labelled: np.ndarray, signs: np.ndarray, seed: int
+def unfitted_map(model: Any, landmarks: Any) -> DeepMapNetwork:
+    """The map that the parameters of a classifier or regressor ask for; its automatic tuning comes after the fit."""
+    tuning = None if model.tuning == "auto" else model.tuning
+    return DeepMapNetwork(
+        model.kernel, model.n_landmarks, landmarks=landmarks, n_components=model.n_components, tuning=tuning
+    )
+
+
+def built_map(
+    network: DeepMapNetwork,
+    views: Views,
+    y: Any,
+    labelled: np.ndarray | None,
+    signs: np.ndarray | None,
+    seeds: list[int],
+    automatic: bool,
+    config: Settings,
+) -> tuple[DeepMapNetwork, AutomaticTuning]:
+    """A fitted map, and how it was tuned if that is automatic: all of a model that does not depend on its head.
+
+    labelled, signs : of a classifier, which samples have labels, and those of these
+
+    Everything that the answer depends on is an argument, settings of the machine included, so that an answer can be
+    kept and found again (`memory`).
+    """
+    with config_context(**config):
+        kernel = fitted_kernel(network.kernel, views, y, seeds[0])
+        network = network.set_params(kernel=kernel, random_state=seeds[1]).fit_views(views)
+        tuned = _tuned(network, views, labelled, signs, seeds[1]) if automatic else AutomaticTuning()
+    return network, tuned
+
+
+def _tuned(
+    network: DeepMapNetwork, views: Views, labelled: np.ndarray | None, signs: np.ndarray | None, seed: int
 ) -> AutomaticTuning:
     """Move the landmarks of a compiled map, if its kernels can be followed and there are samples to judge by.
 
-    Samples without a label take part where none is needed; `signs` are those of the `labelled` rows. A memory budget
-    without room is said: by default it is a share of what is free, and another day there may be more.
+    Samples without a label take part where none is needed. A memory budget without room is said: by default it is a
+    share of what is free, and another day there may be more.
     """
     if not can_be_tuned(network, views):
         return AutomaticTuning()
-    if errs_on_few(network.map_.transform(samples_of(views, labelled)).cpu().numpy(), signs):
+    known = views if labelled is None else samples_of(views, labelled)
+    if signs is not None and errs_on_few(network.map_.transform(known).cpu().numpy(), signs):
         return AutomaticTuning()
     try:
         network.tune("landmarks", views, generator_from(network.random_state))
         network.set_params(tuning="landmarks")
-        if len(signs) < FEWEST_LABELLED:
+        if signs is None or len(signs) < FEWEST_LABELLED:
             return AutomaticTuning()
         generator, moved = torch.Generator().manual_seed(seed), network.map_
         assert isinstance(moved, CollapsedMap)
-        finished = finish_with_labels(moved, samples_of(views, labelled), torch.from_numpy(signs), ranking, generator)
+        finished = finish_with_labels(moved, known, torch.from_numpy(signs), ranking, generator)
     except MemoryBudgetError as error:
         warnings.warn(f"tuning='auto' moves the landmarks no further: {error}", stacklevel=6)
         return AutomaticTuning()
@@ -80,13 +116,3 @@ def can_be_tuned(network: DeepMapNetwork, views: Views) -> bool:
     if not isinstance(compiled, CollapsedMap) or not all(is_movable(e.kernel) for e in compiled.kernel.inputs):
         return False
     return len(fresh_rows(views, compiled.landmarks, compiled.dtype)) >= FEWEST_JUDGES
-
-
-def tune_without_labels(network: DeepMapNetwork, views: Views) -> None:
-    """Move the landmarks of a compiled map without any target, where they can be moved."""
-    if can_be_tuned(network, views):
-        try:
-            network.tune("landmarks", views, generator_from(network.random_state))
-            network.set_params(tuning="landmarks")
-        except MemoryBudgetError as error:
-            warnings.warn(f"tuning='auto' does not move the landmarks: {error}", stacklevel=6)

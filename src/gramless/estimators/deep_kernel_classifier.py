@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramless.estimators.built_map import built_kernel
 from gramless.estimators.classifier import ViewsClassifier
 from gramless.estimators.distinct import MergedCopies
 from gramless.estimators.features import OnSupport
-from gramless.estimators.given_kernel import KERNEL
+from gramless.estimators.given_kernel import KERNEL, built_kernel
 from gramless.estimators.inputs import in_engines_type, remembered, seed_from
 from gramless.estimators.kernel_heads import OnKernel
 from gramless.estimators.parameters import HEAD_CONSTRAINTS, PENALTY

@@ -216,9 +216,9 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def _inputs(self, views: Views, sample: Views, generator: torch.Generator) -> tuple[ViewKernel, ...]:
         inputs = []
         device = choose_device(views)
-        ranges = {view: value_range(views, view, current_budget()) for view in views.names}
+        ranges = {view: value_range(views, view) for view in views.names}
         dtype = views.dtype if self.learning is None else torch.float32  # in which weights are learned
-        for view, spec in self._specs(views):
+        for view, spec in self._specs(views, ranges):
             kernel = make_kernel(spec, normalize=self.normalize)
             try:
                 kernel.check_range(*ranges[view], views.layout[view], dtype)
@@ -228,10 +228,11 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
             inputs.append(ViewKernel(view, kernel))
         return tuple(inputs)
 
-    def _specs(self, views: Views) -> list[tuple[str, Any]]:
+    def _specs(self, views: Views, ranges: Mapping[str, tuple[float, float]]) -> list[tuple[str, Any]]:
         """(view, kernel) of every input of the network."""
+        per_view: dict[str, Any]
         if isinstance(self.kernels, str) and self.kernels == "auto":
-            per_view: dict[str, Any] = {name: self._fitting_kernels(views, name) for name in views.names}
+            per_view = {name: self._fitting_kernels(views, name, ranges[name][0] >= 0) for name in views.names}
         elif not isinstance(self.kernels, Mapping):
             per_view = dict.fromkeys(views.names, self.kernels)
         else:
@@ -250,10 +251,11 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
         super().check_fitted()
         self._check_layout(self.kernel_.layout)
 
-    def _fitting_kernels(self, views: Views, view: str) -> tuple[str | Kernel, ...]:
+    def _fitting_kernels(self, views: Views, view: str, nonnegative: bool) -> tuple[str | Kernel, ...]:
         """What kernels="auto" means for one view."""
-        nonnegative, width = value_range(views, view, current_budget())[0] >= 0, views.layout[view]
-        if self.chooses_distances():
+        width = views.layout[view]
+        first = self.activation if self._hidden else self.output_activation
+        if isinstance(make_activation(first), Exp):  # under which sums of distances are kernels
             if width == 1:
                 return FITTING_KERNELS[:1]  # a row of one number has no angle
             chosen = FITTING_KERNELS if nonnegative else FITTING_KERNELS[:2]
@@ -261,11 +263,6 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
             table = table and isinstance(make_learning(self.learning), LeaveOneOut)  # which finds those that tell
             return (*chosen, *column_distances(views.tensor(view, torch.float64))) if table else chosen
         return PAPERS_KERNELS if nonnegative else PAPERS_KERNELS[:-1]
-
-    def chooses_distances(self) -> bool:
-        """Whether kernels="auto" means distances: their sums are kernels under exp."""
-        auto = isinstance(self.kernels, str) and self.kernels == "auto"
-        return auto and isinstance(make_activation(self.activation if self._hidden else self.output_activation), Exp)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -286,10 +283,10 @@ def checked_mask(labelled: Any, n_samples: int) -> np.ndarray:
     return mask
 
 
-def value_range(views: Views, view: str, budget: int) -> tuple[float, float]:
+def value_range(views: Views, view: str) -> tuple[float, float]:
     """The smallest and the largest value of a view; every sample is looked at once, a block at a time."""
     low, high = math.inf, -math.inf
-    for rows in row_blocks(len(views), 8 * views.layout[view], budget):
+    for rows in row_blocks(len(views), 8 * views.layout[view], current_budget()):
         smallest, largest = torch.stack(views[rows].tensor(view, views.dtype).aminmax()).tolist()
         low, high = min(low, smallest), max(high, largest)
     return low, high

@@ -77,7 +77,7 @@ class DeepKernelRegressor(OnSupport, ViewsRegressor):
         self.support_ = known.dense(known.dtype)
         gram = self.kernel_.tensor(known, known).double().cpu().numpy()
         path = KernelRidgePath.of(gram, standard, samples.weights)
-        self._settle(path, samples.weights, gram.diagonal(), np.zeros(n), known.dtype)
+        self._solve(path, samples.weights, gram.diagonal(), np.zeros(n), known.dtype)
 
     def _features(self, views: Views) -> np.ndarray:
         return self.kernel_.tensor(views.match(self.kernel_.layout), self.support_).double().cpu().numpy()

@@ -15,8 +15,8 @@ from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.engine import choose_device, on_device
 from gramless.errors import DataError
+from gramless.estimators.automatic_tuning import built_map, unfitted_map
 from gramless.estimators.block_heads import BlockFit
-from gramless.estimators.built_map import built_map
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import MergedCopies, all_of
 from gramless.estimators.features import OnMap
@@ -168,13 +168,7 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
     def _fit(self, samples: MergedCopies, labelled: np.ndarray, signs: np.ndarray) -> Head:
         views, sample_weight = in_engines_type(samples.views), samples.weights_of(labelled)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
-        network = DeepMapNetwork(
-            self.kernel,
-            self.n_landmarks,
-            landmarks=self._landmarks_among(samples.places),
-            n_components=self.n_components,
-            tuning=self.tuning if self.tuning != "auto" else None,
-        )
+        network = unfitted_map(self, self._landmarks_among(samples.places))
         build = remembered(self.memory, built_map)
         built = build(network, views, samples.labels, labelled, signs, seeds[:2], self.tuning == "auto", get_config())
         self.map_network_, tuned = built
@@ -199,7 +193,7 @@ class DeepMapClassifier(OnMap, LearnsInTurn):
     def _fit_blocks(self, blocks: Blocks) -> Head:
         """Everything on a sample, and then the classifiers on all samples, from those of the sample on."""
         learning = learning_of(self.kernel)
-        n_looked_at = DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
+        n_looked_at = unfitted_map(self, self.landmarks).sample_size()
         look = first_look(blocks, n_looked_at, seed_from(self.random_state), learning)
         assert look.labels is not None
         assert look.sample.labels is not None

@@ -12,7 +12,6 @@ import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
@@ -194,7 +193,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Of data in blocks a sample is drawn, as many as fit would draw.
         """
-        check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             X = blocks.sample(self.sample_size(), seed_from(self.random_state)).views
@@ -225,8 +223,6 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         Of data in blocks, vectors that are computed when they are asked for: Rows, whose `write` puts them into a file,
         or a Dask array.
         """
-        if not hasattr(self, "map_"):  # what scikit-learn looks at would take a tenth of the time of one sample
-            check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             return answered(self, "transform", blocks)
@@ -257,7 +253,8 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
         if is_multiview(self.landmarks):
             return None, self.kernel_.views(self.landmarks)
         if isinstance(self.landmarks, str):
-            rows = self._select(views, generator).numpy()
+            number = number_of(self.n_landmarks, len(views))
+            rows = SELECTORS[self.landmarks](self.kernel_, views, number, generator, current_budget()).numpy()
         else:
             rows = landmark_rows(self.landmarks, len(views))
         return rows, views[rows]
@@ -269,19 +266,13 @@ class DeepMapNetwork(FittedOnViews, ClassNamePrefixFeaturesOutMixin, Transformer
                 f"n_landmarks={self.n_landmarks!r} lets fit choose how many landmarks there are, but landmarks= lists "
                 "them: give a selector's name such as 'uniform', or a number."
             )
-        budget = current_budget()
-        select = SELECTORS[self.landmarks]
+        select, budget = SELECTORS[self.landmarks], current_budget()
         choice = choose_number(self.kernel_, views, wished, select, self.n_components, generator, budget)
         if choice.shortfall is not None:
             warnings.warn(f"n_landmarks={self.n_landmarks!r} is not met: {choice.shortfall}", stacklevel=5)
         warn_if_clipped(choice.map.projection, "the deep kernel on the landmarks")
         self.landmark_indices_, self.landmark_curve_ = choice.rows.numpy(), choice.curve
         self.replace_map(choice.map)
-
-    def _select(self, views: Views, generator: torch.Generator) -> Tensor:
-        """As many as asked for, or all samples where there are fewer."""
-        n_landmarks = number_of(self.n_landmarks, len(views))
-        return SELECTORS[self.landmarks](self.kernel_, views, n_landmarks, generator, current_budget())
 
     def check_fitted(self) -> None:
         super().check_fitted()

@@ -11,13 +11,13 @@ from sklearn.utils import check_random_state
 
 from gramless.blocks import Block, Blocks
 from gramless.deep_kernel import DeepKernel
-from gramless.estimators.automatic_tuning import tune_without_labels
+from gramless.estimators.automatic_tuning import built_map, unfitted_map
 from gramless.estimators.deep_map_network import DeepMapNetwork, landmark_rows
 from gramless.estimators.distinct import DistinctSamples
 from gramless.estimators.features import OnMap
-from gramless.estimators.first_look import check_domains, look_at_numbers
+from gramless.estimators.first_look import check_domains, first_look
 from gramless.estimators.fitted_html import Fact, landmark_facts
-from gramless.estimators.given_kernel import KERNEL, fitted_kernel
+from gramless.estimators.given_kernel import KERNEL
 from gramless.estimators.inputs import seed_from, views_to_fit
 from gramless.estimators.numbers import Numbers, TargetScale, as_numbers, block_numbers
 from gramless.estimators.parameters import MAP_CONSTRAINTS
@@ -25,6 +25,8 @@ from gramless.estimators.regressor import RIDGE, ViewsRegressor
 from gramless.heads.ridge_path import MapRidgePath, Moments
 from gramless.maps.tuning import TUNERS
 from gramless.support.checks import INPUT, Constraints, StrOptions
+from gramless.support.config import get_config
+from gramless.support.threads import threads_for
 from gramless.views import Views, is_multiview
 
 
@@ -96,40 +98,34 @@ class DeepMapRegressor(OnMap, ViewsRegressor):
         self._fit_map(samples.views, standard, given)
         phi = self._features(samples.views)
         moments = Moments.of(phi, standard, samples.weights)
-        self._settle_on(moments, samples.views, phi, standard, samples.weights)
+        self._solve_on(moments, samples.views, phi, standard, samples.weights)
 
     def _fit_map(self, views: Views, standard: np.ndarray, given: Views) -> None:
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         landmarks = self.landmarks
         if not (isinstance(landmarks, str) or is_multiview(landmarks)):
             landmarks = given[landmark_rows(landmarks, len(given))]
-        self.map_network_ = DeepMapNetwork(
-            fitted_kernel(self.kernel, views, Numbers(standard), seeds[0]),
-            self.n_landmarks,
-            landmarks=landmarks,
-            n_components=self.n_components,
-            tuning=None if self.tuning == "auto" else self.tuning,
-            random_state=seeds[1],
-        ).fit(views)
-        if self.tuning == "auto":
-            tune_without_labels(self.map_network_, views)
+        network, automatic = unfitted_map(self, landmarks), self.tuning == "auto"
+        with threads_for(len(views)):
+            built = built_map(network, views, Numbers(standard), None, None, seeds, automatic, get_config())
+        self.map_network_ = built[0]
 
-    def _settle_on(
+    def _solve_on(
         self, moments: Moments, views: Views, phi: np.ndarray, standard: np.ndarray, weights: np.ndarray
     ) -> None:
         """From the moments of all samples, and some samples with their vectors, each of which is left out in turn."""
         path = MapRidgePath.of(moments, phi, standard, weights)
         diagonal = self._diagonal(views)
         hidden = np.maximum(diagonal - np.square(phi).sum(1), 0.0)
-        self._settle(path, weights, diagonal, hidden, views.dtype)
+        self._solve(path, weights, diagonal, hidden, views.dtype)
 
     def _fit_blocks(self, blocks: Blocks) -> None:
         """The map on a sample; then the moments of all samples in one pass, of which those of the sample are left out.
 
         A sample's residual is that of the ridge regression on all other samples, not only on those of the sample.
         """
-        n_looked_at = DeepMapNetwork(self.kernel, self.n_landmarks).sample_size()
-        look = look_at_numbers(blocks, n_looked_at, seed_from(self.random_state))
+        n_looked_at = unfitted_map(self, self.landmarks).sample_size()
+        look = first_look(blocks, n_looked_at, seed_from(self.random_state), numbers=True)
         views, y = views_to_fit(self, look.sample.views), as_numbers(look.sample.labels)
         weights = np.ones(len(views))
         self.targets_ = TargetScale.of(y, weights)
@@ -137,7 +133,7 @@ class DeepMapRegressor(OnMap, ViewsRegressor):
         self._fit_map(views, standard, views)
         check_domains(self.map_network_.kernel_, look)
         moments = blocks.total(partial(_moments, self.map_network_, self.targets_), "ridge regression on all samples")
-        self._settle_on(moments, views, self._features(views), standard, weights)
+        self._solve_on(moments, views, self._features(views), standard, weights)
 
     def _network_facts(self) -> tuple[DeepKernel, list[Fact]]:
         return self.map_network_.kernel_, landmark_facts(self.map_network_)

@@ -7,16 +7,15 @@ hashes, so that no fit depends on the order in which they came.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
 
 from gramless.errors import DataError
-from gramless.support.budget import row_blocks
-from gramless.support.config import current_budget
+from gramless.maps.tuning.held_out import digests
 from gramless.views import Views
 
 
@@ -75,8 +74,8 @@ def _copies(views: Views, targets: np.ndarray, weights: np.ndarray | None) -> tu
     used = np.arange(len(views)) if weights is None else np.flatnonzero(weights > 0)
     if not len(used):
         raise DataError("every sample has the weight 0: there is nothing to learn from.")
-    digests = _digests(views, targets)[used]
-    _, first, kinds = np.unique(digests, axis=0, return_index=True, return_inverse=True)
+    of_rows = np.frombuffer(b"".join(digests(views, torch.float64, targets)), np.uint64).reshape(-1, 2)  # 128 bits each
+    _, first, kinds = np.unique(of_rows[used], axis=0, return_index=True, return_inverse=True)
     together = np.bincount(kinds.ravel(), None if weights is None else weights[used]).astype(np.float64)
     return used, used[first], kinds.ravel(), together
 
@@ -92,17 +91,3 @@ def _numbered(labels: Any) -> np.ndarray:
     if labels.ndim == 2 and labels.dtype.kind not in "SU":
         return labels.astype(np.float64)
     return np.unique(labels, return_inverse=True)[1].reshape(labels.shape).astype(np.float64)
-
-
-def _digests(views: Views, targets: np.ndarray) -> np.ndarray:
-    """128 bits of every sample: (n, 2)."""
-    found = np.empty((len(views), 2), dtype=np.uint64)
-    for rows in row_blocks(len(views), 2 * 8 * views.shape[1], current_budget()):
-        block = views[rows]
-        tensors = [block.tensor(name, block.dtype).cpu().numpy() for name in sorted(block.names)]
-        numbers = np.hstack([*(t.astype(np.float64) for t in tensors), targets[rows].reshape(len(block), -1)])
-        numbers += 0.0  # -0.0 is 0.0
-        found[rows] = [
-            np.frombuffer(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), np.uint64) for row in numbers
-        ]
-    return found

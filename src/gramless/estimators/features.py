@@ -8,7 +8,8 @@ from gramless.blocks import Blocks
 from gramless.deep_kernel import DeepKernel
 from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.fitted_html import Fact
-from gramless.estimators.importances import Expansion, Explained, map_expansion
+from gramless.estimators.importances import Expansion, Explained
+from gramless.maps import CollapsedMap
 from gramless.support.budget import require
 from gramless.support.config import current_budget
 from gramless.views import Views, check_layout
@@ -74,4 +75,12 @@ class OnMap(Explained):
         return self.map_network_.known_samples()
 
     def _expansion(self) -> Expansion:
-        return map_expansion(self.map_network_, self._answers[0].coefficients)
+        """<w, phi(x)> = sum_j (U w)_j kappa(x, z_j) of coefficients w (n_labels, n_components)."""
+        deep_map = self.map_network_.map_
+        if not isinstance(deep_map, CollapsedMap):  # AttributeError, as of any attribute that a model does not have
+            raise AttributeError(
+                f"decisions on a {type(deep_map).__name__} are no sums of kernel values: kernels have no shares in "
+                "them. Ask permutation_importances, or use another tuning than 'algorithm1', which makes such maps."
+            )
+        projection = deep_map.projection.matrix.double().cpu().numpy()
+        return Expansion(deep_map.kernel, deep_map.landmarks, self._answers[0].coefficients @ projection.T)

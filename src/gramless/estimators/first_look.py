@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gramless.blocks import Block, Blocks, Sample, draw
@@ -31,21 +31,17 @@ class FirstLook:
         return FirstLook(self.sample + other.sample, labels, other.negative | self.negative)
 
 
-def first_look(blocks: Blocks, size: int, seed: int, learning: Learning | None) -> FirstLook:
+def first_look(
+    blocks: Blocks, size: int, seed: int, learning: Learning | None = None, *, numbers: bool = False
+) -> FirstLook:
     """One pass, which also finds the blocks that cannot be used; the sample has that size, and some of each label.
 
     learning : whether there may be samples without a label, which are not counted
+    numbers : whether targets are numbers: then the sample is a plain one, and there are no counts of labels
     """
-    drawing = draw(size, seed, blocks.n_samples, OF_EACH_LABEL)
-    look = blocks.total(partial(_look, drawing=drawing, learning=learning), "looking at all samples")
-    return FirstLook(look.sample.sorted(), look.labels, look.negative)
-
-
-def look_at_numbers(blocks: Blocks, size: int, seed: int) -> FirstLook:
-    """The same where targets are numbers: a plain sample, and no counts of labels."""
-    drawing = draw(size, seed, blocks.n_samples)
-    look = blocks.total(partial(_look, drawing=drawing, learning=None, numbers=True), "looking at all samples")
-    return FirstLook(look.sample.sorted(), None, look.negative)
+    drawing = draw(size, seed, blocks.n_samples, 0 if numbers else OF_EACH_LABEL)
+    look = blocks.total(partial(_look, drawing, learning, numbers), "looking at all samples")
+    return replace(look, sample=look.sample.sorted())
 
 
 def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
@@ -59,9 +55,7 @@ def check_domains(kernel: DeepKernel, look: FirstLook) -> None:
                 raise DataError(f"view {entry.view!r}, row {row:,}: {error}") from error
 
 
-def _look(
-    block: Block, *, drawing: Callable[[Block], Sample], learning: Learning | None, numbers: bool = False
-) -> FirstLook:
+def _look(drawing: Callable[[Block], Sample], learning: Learning | None, numbers: bool, block: Block) -> FirstLook:
     if numbers:
         block_numbers(block)
     known = None if block.labels is None or numbers else block.labels[labelled_rows(block.labels, learning)]

@@ -13,6 +13,7 @@ from gramless.errors import DataError
 from gramless.estimators.deep_kernel_network import DeepKernelNetwork
 from gramless.learning import Learning, make_learning
 from gramless.support.checks import Constraints
+from gramless.support.config import Settings, config_context
 from gramless.views import Views
 
 KERNEL: Constraints = {"kernel": [DeepKernel, DeepKernelNetwork, FrozenEstimator, None]}
@@ -42,6 +43,12 @@ def fitted_kernel(kernel: Any, views: Views, y: Any, random_state: Any) -> DeepK
     if network.random_state is None:
         network.set_params(random_state=random_state)
     return network.fit_views(views, y).kernel_
+
+
+def built_kernel(kernel: Any, views: Views, y: Any, random_state: Any, config: Settings) -> DeepKernel:
+    """`fitted_kernel` with everything that it depends on, the machine's settings too: it can be kept (`memory`)."""
+    with config_context(**config):
+        return fitted_kernel(kernel, views, y, random_state)
 
 
 def network_to_fit(kernel: Any) -> DeepKernelNetwork | None:

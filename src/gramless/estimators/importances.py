@@ -13,12 +13,10 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from gramless.deep_kernel import DeepKernel
-from gramless.estimators.deep_map_network import DeepMapNetwork
 from gramless.estimators.fitted import FittedOnViews
 from gramless.estimators.fitted_html import Fact, Tried, fitted_html
 from gramless.heads.decision_shares import decision_shares
 from gramless.kernels import kernel_name
-from gramless.maps import CollapsedMap
 from gramless.support.config import current_budget
 from gramless.views import Views
 
@@ -83,18 +81,6 @@ class Expansion:
     kernel: DeepKernel
     points: Views
     coefficients: np.ndarray  # (n_labels, n_points)
-
-
-def map_expansion(network: DeepMapNetwork, coefficients: np.ndarray) -> Expansion:
-    """<w, phi(x)> = sum_j (U w)_j kappa(x, z_j) of coefficients w (n_labels, n_components) on a map."""
-    deep_map = network.map_
-    if not isinstance(deep_map, CollapsedMap):  # AttributeError, as of any attribute that a model does not have
-        raise AttributeError(
-            f"decisions on a {type(deep_map).__name__} are no sums of kernel values: kernels have no shares in them. "
-            "Ask permutation_importances, or use another tuning than 'algorithm1', which makes such maps."
-        )
-    projection = deep_map.projection.matrix.double().cpu().numpy()
-    return Expansion(deep_map.kernel, deep_map.landmarks, coefficients @ projection.T)
 
 
 _KEPT: WeakKeyDictionary[Any, tuple[Views, Importances]] = WeakKeyDictionary()

@@ -53,23 +53,20 @@ class LearnsInTurn(ViewsClassifier):
         first = not hasattr(self, "head_")
         views = views_to_fit(self, X) if first else views_to_use(self, X)
         check_consistent_length(views, y)
-        with threads_for(len(views)):
-            self._learn_next(views, y, labelled, classes, first=first)
-
-    def _learn_next(self, views: Views, y: np.ndarray, labelled: np.ndarray, classes: Any, *, first: bool) -> None:
-        if first:
-            online = self._first_block(views, y, labelled, classes)
-        elif not (classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)):
+        if not first and not self._knows(classes):
             raise DataError(
                 f"got classes={classes}, but {self.classes_.tolist()} with the first block. Give the same, or none."
             )
-        else:
-            online = self._remembered()
-        if labelled.any():
-            signs = self.labels_.signs(labels_of(y, labelled))
-            online = online.update(self._features(samples_of(views, labelled)), signs)
+        with threads_for(len(views)):
+            online = self._first_block(views, y, labelled, classes) if first else self._remembered()
+            if labelled.any():
+                signs = self.labels_.signs(labels_of(y, labelled))
+                online = online.update(self._features(samples_of(views, labelled)), signs)
         self.online_ = online
         self.head_ = self._deciding(online.head)
+
+    def _knows(self, classes: Any) -> bool:
+        return classes is None or self.labels_.multilabel or np.array_equal(np.unique(classes), self.classes_)
 
     def _learns_in_turn(self) -> bool:
         """Whether blocks can be learned from one after the other."""

@@ -27,26 +27,21 @@ from gramless.views import is_multiview
 
 def kernel_list(chosen: Any) -> list[Any]:
     """The kernels of a view: one alone, or a sequence of them."""
-    return [chosen] if isinstance(chosen, (str, Kernel)) or callable(chosen) else list(chosen)
+    return list(chosen) if is_sequence(chosen) else [chosen]
+
+
+def _of_all_views(kernels: Any) -> list[Any]:
+    groups = kernels.values() if isinstance(kernels, Mapping) else [kernels]
+    return [spec for group in groups for spec in kernel_list(group)]
 
 
 def _kernels(chosen: Any) -> bool:
-    groups = chosen.values() if isinstance(chosen, Mapping) else [chosen]
-    return all(
-        isinstance(spec, (str, Kernel)) or callable(spec)
-        for group in groups
-        for spec in (group if is_sequence(group) else [group])
-    )
+    return all(isinstance(spec, (str, Kernel)) or callable(spec) for spec in _of_all_views(chosen))
 
 
 def needs_nonnegative(kernels: Any) -> bool:
     """Whether any of the kernels asked for is defined on non-negative data only; what is no kernel, fit refuses."""
-    if not _kernels(kernels):
-        return False
-    groups = kernels.values() if isinstance(kernels, Mapping) else [kernels]
-    named = [
-        NAMED.get(spec, spec) if isinstance(spec, str) else spec for group in groups for spec in kernel_list(group)
-    ]
+    named = [NAMED.get(spec) if isinstance(spec, str) else spec for spec in _of_all_views(kernels)]
     return any(isinstance(kernel, Kernel) and kernel.domain is Domain.NONNEGATIVE for kernel in named)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from gramless.errors import DataError
 from gramless.estimators.block_inputs import blocks_to_use
@@ -77,7 +76,6 @@ def permutation_importances(
             f"permutation_importances shuffles the views of this package's classifiers and regressors, got a "
             f"{type(model).__name__}. Of a Pipeline give the last step, and X as it gets it."
         )
-    check_is_fitted(model)
     if not isinstance(n_repeats, (int, np.integer)) or n_repeats < 1:
         raise ValueError(f"every view is shuffled once or more, got n_repeats={n_repeats!r}.")
     if blocks_to_use(model, X) is not None:

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from gramless.blocks import Blocks
 from gramless.errors import DataError
@@ -58,7 +57,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(self, samples: DistinctSamples, given: Views) -> None:
-        """Learn from samples that differ; `given` are those that came, in their order. Ends in `_settle`."""
+        """Learn from samples that differ; `given` are those that came, in their order. Ends in `_solve`."""
 
     @abstractmethod
     def _fit_blocks(self, blocks: Blocks) -> None:
@@ -103,7 +102,7 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         with threads_for(len(views)):
             self._fit(samples, views)
 
-    def _settle(
+    def _solve(
         self, path: RidgePath, weights: np.ndarray, diagonal: np.ndarray, hidden: np.ndarray, dtype: torch.dtype
     ) -> None:
         """Choose the strength of every target, solve, and learn what is not known.
@@ -132,20 +131,17 @@ class ViewsRegressor(Explained, RegressorMixin, BaseEstimator):
         return_std : also standard deviations, of the same shape: of a number, noise included, not of its mean. Nine
             tenths of new numbers are to lie within 1.645 of them.
         """
-        check_is_fitted(self)
         blocks = blocks_to_use(self, X)
         if blocks is not None:
             means = answered(self, "predict", blocks)
-            return (means, answered(self, "_deviations_of", blocks)) if return_std else means
+            return (means, answered(self, "_deviations", blocks)) if return_std else means
         views = views_to_use(self, X)
         means = self.targets_.means(np.concatenate([self.ridge_.means(self._features(b)) for b in self._pieces(views)]))
         return (means, self._deviations(views)) if return_std else means
 
-    def _deviations_of(self, X: Any) -> np.ndarray:
-        return self._deviations(views_to_use(self, X))
-
-    def _deviations(self, views: Views) -> np.ndarray:
-        found = [self.ridge_.variances(self._features(b), self._diagonal(b)) for b in self._pieces(views)]
+    def _deviations(self, X: Any) -> np.ndarray:
+        pieces = self._pieces(views_to_use(self, X))
+        found = [self.ridge_.variances(self._features(b), self._diagonal(b)) for b in pieces]
         return self.targets_.deviations(self.uncertainty_.deviations(np.concatenate(found)))
 
     def _pieces(self, views: Views) -> list[Views]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.heads.losses import MarginLoss
-from gramless.heads.newton import Design, PrimalProblem, solve, warn_if_unfinished
+from gramless.heads.newton import Design, PrimalProblem, sides_of, solve, warn_if_unfinished
 from gramless.heads.svm import Head, Weights
 from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
@@ -33,19 +31,22 @@ def fit_all_labels(
 ) -> Head:
     """Fit every column of signs; a label without a positive or without a negative gets its constant answer.
 
-    phi : (n, d), float32 or float64, a tensor on any device or an array; signs : (n, n_labels), +1 or -1
+    phi : (n, d), float32 or float64, a tensor on any device or an array
+    signs : (n, n_labels), +1, -1, or 0 where nobody knows; where nothing is known at all the answer is -1
     weights : per label, those of its negative and of its positive samples; sample_weight : (n,), times those
     budget : bytes for all that is kept beside phi; as many labels are solved at a time as fit
     tolerance : a label has converged when the norm of its gradient is at most this share of that at w = 0, and its
         duality gap at most this share of its objective
     """
     phi = torch.as_tensor(phi).detach()
-    sides = C * np.array(weights, dtype=float).reshape(-1, 2)
-    _check(phi, signs, C, sides)
+    sides = sides_of(C, weights, signs.shape[1])
+    if phi.ndim != 2 or len(phi) != len(signs):
+        raise DataError(f"{len(signs)} samples have signs, but the vectors have shape {tuple(phi.shape)}.")
     design = Design(phi)
     coefficients = torch.zeros(signs.shape[1], phi.shape[1], dtype=phi.dtype).numpy()
-    intercepts = signs[0].astype(coefficients.dtype)
-    varied = np.flatnonzero(signs.min(0) != signs.max(0))
+    positive, negative = (signs > 0).any(0), (signs < 0).any(0)
+    intercepts = np.where(positive & ~negative, 1.0, -1.0).astype(coefficients.dtype)
+    varied = np.flatnonzero(positive & negative)
     n_iter, n_unfinished = 1, 0
     with ProgressBar("classifiers", signs.shape[1]) as progress:
         progress.advance(signs.shape[1] - len(varied))
@@ -58,16 +59,3 @@ def fit_all_labels(
             n_iter, n_unfinished = max(n_iter, n_steps), n_unfinished + n_left
     warn_if_unfinished(n_unfinished, len(intercepts), f"{max_iter} Newton steps")
     return Head(coefficients, intercepts, n_iter)
-
-
-def _check(phi: Tensor, signs: np.ndarray, C: float, sides: np.ndarray) -> None:
-    if not 0.0 < C < math.inf:
-        raise ValueError(f"C must be positive and finite, got {C}: with C = 0 nothing is learned.")
-    if phi.dtype not in (torch.float32, torch.float64):
-        raise TypeError(f"the vectors must be float32 or float64, got {phi.dtype}.")
-    if phi.ndim != 2 or len(phi) != len(signs):
-        raise DataError(f"{len(signs)} samples have signs, but the vectors have shape {tuple(phi.shape)}.")
-    if len(sides) != signs.shape[1] or not ((sides >= 0.0) & (sides < math.inf)).all():
-        raise ValueError(
-            f"each of the {signs.shape[1]} labels needs two finite weights of at least 0, got {sides / C}."
-        )

@@ -58,6 +58,7 @@ from gramless.heads.newton import Design, PrimalProblem, warn_if_unfinished
 from gramless.heads.svm import Head
 from gramless.support.budget import row_blocks
 
+TOLERANCE = 1e-6  # a label is done when its P is at most about this share above its least, and one more step is taken
 HESSIANS_HELD = 3  # the sum so far, a block's, and the new sum
 LEAST_GAIN = 1e-4  # Armijo's share of what the slope promises
 ROUNDING = 1e-12  # of P, which is a sum over all samples
@@ -127,7 +128,6 @@ def fit_over_blocks(
     varied: np.ndarray,
     *,
     budget: int,
-    tolerance: float = 1e-6,
     max_iter: int = 50,
 ) -> Head:
     """Fit every label that varies; the others keep what `start` says of them.
@@ -136,7 +136,6 @@ def fit_over_blocks(
     start : where to start from, such as the head of a sample, or zeros; the answer is of its type
     varied : (n_labels,), which labels have both positives and negatives
     budget : bytes for the totals of a group of labels; groups are fitted one after the other
-    tolerance : a label is done when its P is at most about this share above its least, and one more step is taken
     max_iter : most passes over the data per group
     """
     if np.shape(varied) != start.intercepts.shape:
@@ -148,7 +147,7 @@ def fit_over_blocks(
     for block in row_blocks(len(labels), per_label, budget):
         group = labels[block]
         w = np.column_stack([coefficients[group], intercepts[group]]).astype(np.float64)
-        w, n_passes, n_left = _solve(totals, group, w, tolerance, max_iter)
+        w, n_passes, n_left = _solve(totals, group, w, max_iter)
         coefficients[group], intercepts[group] = w[:, :-1], w[:, -1]
         n_iter, n_unfinished = max(n_iter, n_passes), n_unfinished + n_left
     warn_if_unfinished(n_unfinished, len(intercepts), f"{max_iter} passes over the data")
@@ -185,9 +184,7 @@ class _Step:
         return replace(self, length=min(inside[0] if inside else t / 2, t / 2))
 
 
-def _solve(
-    totals: Totals, labels: np.ndarray, w: np.ndarray, tolerance: float, max_iter: int
-) -> tuple[np.ndarray, int, int]:
+def _solve(totals: Totals, labels: np.ndarray, w: np.ndarray, max_iter: int) -> tuple[np.ndarray, int, int]:
     """Weights (L, d + 1), how many passes were made, and how many labels have not converged."""
     w, nowhere, n_passes = w.copy(), np.zeros(w.shape[1]), 0
     reach = np.full(len(w), FIRST_REACH)
@@ -210,7 +207,7 @@ def _solve(
             else:
                 reach[row] = max(REACH_SHARE * _movement(hessian, direction), reach[row] / REACH_FALL, LEAST_REACH)
             w[row], steps[row] = end, _Step(end, direction, losses, value, -decrement, 1.0)
-            if 0.5 * decrement <= tolerance * abs(value):
+            if 0.5 * decrement <= TOLERANCE * abs(value):
                 w[row] = steps.pop(row).end
     return w, n_passes, len(steps)
 
@@ -251,8 +248,6 @@ def _square(rows: Tensor) -> np.ndarray:
 
 
 def _check(phi: Tensor, signs: np.ndarray, w: np.ndarray, reach: np.ndarray, sides: np.ndarray) -> None:
-    if phi.dtype not in (torch.float32, torch.float64):
-        raise TypeError(f"the vectors must be float32 or float64, got {phi.dtype}.")
     if phi.ndim != 2 or signs.ndim != 2 or len(phi) != len(signs):
         raise DataError(f"signs of shape {signs.shape} do not belong to vectors of shape {tuple(phi.shape)}.")
     n_labels, n_features = signs.shape[1], phi.shape[1]

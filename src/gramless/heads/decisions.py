@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from gramless.errors import DataError
+from gramless.heads.labels import check_of_signs
 from gramless.metrics.labels import best_of_rows
 from gramless.support.checks import check_array
 
@@ -39,34 +40,13 @@ class Threshold:
             raise DataError("a threshold must be a number, got NaN.")
 
     @classmethod
-    def learn(
-        cls, scores: np.ndarray, signs: np.ndarray, weights: np.ndarray | None = None, least_f1: float = 0.1
-    ) -> Self:
-        """Per label the threshold with the highest F1 on out-of-fold scores (n, n_labels); NaN is no score.
-
-        weights : (n,), how much every sample counts; None counts all alike
-        Of thresholds with the same F1 the highest is taken; it lies halfway between two scores. Where no threshold
-        reaches least_f1 the classifier knows next to nothing, and the best F1 is that of saying yes to nearly all: such
-        a label is given only above the highest score seen (after SCutFBR.1, Yang 2001). A label without a scored
-        positive keeps the threshold 0.
-
-        Sorting costs O(n log n) per label, all thresholds together O(n).
-        """
-        if scores.shape != signs.shape:
-            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
-        weights = np.ones(len(signs)) if weights is None else weights
-        thresholds = [_best_threshold(*column, weights, least_f1) for column in zip(scores.T, signs.T, strict=True)]
-        return cls(np.array(thresholds))
-
-    @classmethod
     def at_precision(cls, scores: np.ndarray, signs: np.ndarray, precision: float) -> Self:
         """One threshold for all labels, the lowest at which so large a share of all given labels is right.
 
         On out-of-fold scores that compare across labels, such as probabilities, (n, n_labels); NaN is no score. Where
         no threshold reaches that precision, nothing is given: infinity.
         """
-        if scores.shape != signs.shape:
-            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
+        check_of_signs("scores", scores, signs)
         if not 0.0 < precision <= 1.0:
             raise ValueError(f"precision={precision}: give a share of right labels above 0 and up to 1.")
         known = ~np.isnan(scores)
@@ -77,32 +57,15 @@ class Threshold:
         if not enough.any():
             return cls(np.inf)
         last = int(np.flatnonzero(enough)[-1])
-        return cls(_between(ordered[last], below[last]))
+        return cls.between(ordered[last], below[last])
+
+    @classmethod
+    def between(cls, given: float, refused: float) -> Self:
+        """One that the one score is above and the other, lower one is not."""
+        if refused == -np.inf:
+            return cls(float(np.nextafter(given, -np.inf)))
+        middle = (given + refused) / 2.0
+        return cls(float(middle if middle < given else refused))
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         return scores > self.thresholds
-
-
-def _best_threshold(scores: np.ndarray, sign: np.ndarray, weights: np.ndarray, least_f1: float) -> float:
-    known = ~np.isnan(scores)
-    order = np.argsort(-scores[known], kind="stable")
-    scores, positive = scores[known][order].astype(float), sign[known][order] > 0
-    if not positive.any():
-        return 0.0
-    given = weights[known][order]
-    right = given * positive
-    f1 = 2.0 * np.cumsum(right) / (np.cumsum(given) + right.sum())  # of giving the label to the best 1, 2, ... samples
-    below = np.append(scores[1:], -np.inf)
-    f1[scores == below] = -1.0  # equal scores are given or refused together
-    last = int(f1.argmax())
-    if f1[last] < least_f1:
-        return float(scores[0])
-    return _between(scores[last], below[last])
-
-
-def _between(given: float, refused: float) -> float:
-    """A threshold that the one score is above and the other, lower one is not."""
-    if refused == -np.inf:
-        return float(np.nextafter(given, -np.inf))
-    middle = (given + refused) / 2.0
-    return float(middle if middle < given else refused)

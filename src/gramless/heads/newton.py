@@ -36,6 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from gramless.heads.losses import MarginLoss
+from gramless.heads.svm import Weights
 from gramless.support.budget import row_blocks
 from gramless.support.progress import ProgressBar
 
@@ -55,6 +56,10 @@ class Design:
     """X: the vectors with a constant feature 1 behind, never written out."""
 
     phi: Tensor  # (n, d)
+
+    def __post_init__(self) -> None:
+        if self.phi.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"the vectors must be float32 or float64, got {self.phi.dtype}.")
 
     def exact(self, array: np.ndarray) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(array, dtype=np.float64), device=self.phi.device)
@@ -103,9 +108,14 @@ class PrimalProblem:
         sides: np.ndarray,
         sample_weight: np.ndarray | None = None,
     ) -> PrimalProblem:
-        """signs : (n_labels, n); sides : (n_labels, 2), of negatives and positives; sample_weight : (n,)"""
+        """signs : (n_labels, n), 0 for a label that is not known; sides : (n_labels, 2), of negatives and positives
+
+        sample_weight : (n,)
+
+        A sample whose label is not known has a box of width 0, which is as if it were not there.
+        """
         y, side = design.exact(signs), design.exact(sides)
-        box = torch.where(y > 0, side[:, 1:], side[:, :1])
+        box = torch.where(y > 0, side[:, 1:], torch.where(y < 0, side[:, :1], 0.0))
         if sample_weight is not None:
             box = box * design.exact(sample_weight)
         return cls(design, loss, y, box, torch.ones_like(side[:, :1]))
@@ -119,6 +129,16 @@ class PrimalProblem:
 
     def losses(self, margins: Tensor) -> Tensor:
         return self.loss.value(margins, self.box).sum(1, keepdim=True)  # (n_labels, 1)
+
+
+def sides_of(C: float, weights: Weights, n_labels: int) -> np.ndarray:
+    """(n_labels, 2): C times the weights of the negatives and of the positives of every label."""
+    if not 0.0 < C < math.inf:
+        raise ValueError(f"C must be positive and finite, got {C}: with C = 0 nothing is learned.")
+    sides = C * np.array(weights, dtype=float).reshape(-1, 2)
+    if len(sides) != n_labels or not ((sides >= 0.0) & (sides < math.inf)).all():
+        raise ValueError(f"each of the {n_labels} labels needs two finite weights of at least 0, got {weights}.")
+    return sides
 
 
 def warn_if_unfinished(n_unfinished: int, n_labels: int, within: str) -> None:

@@ -23,7 +23,6 @@ Blocks should come in random order and have many samples of each label: sorted b
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -34,6 +33,7 @@ from scipy import linalg
 from gramless.errors import DataError
 from gramless.heads.blockwise import HESSIANS_HELD, NewtonTotals, fit_over_blocks, newton_totals
 from gramless.heads.losses import LeastSquares, SquaredHinge
+from gramless.heads.newton import sides_of
 from gramless.heads.svm import Head, Weights
 from gramless.support.budget import require, row_blocks
 from gramless.support.checks import check_array
@@ -150,11 +150,7 @@ class OnlineHead:
         weights : per label, those of its negative and of its positive samples
         budget : bytes; what is remembered must fit, and as much again twice while a block is learned from
         """
-        if not 0.0 < C < math.inf:
-            raise ValueError(f"C must be positive and finite, got {C}: with C = 0 nothing is learned.")
-        sides = C * np.array(weights, dtype=float).reshape(-1, 2)
-        if len(sides) != n_labels or not ((sides >= 0.0) & (sides < math.inf)).all():
-            raise ValueError(f"each of the {n_labels} labels needs two finite weights of at least 0, got {weights}.")
+        sides = sides_of(C, weights, n_labels)
         size = n_features + 1
         require(
             HESSIANS_HELD * 8.0 * n_labels * size**2,

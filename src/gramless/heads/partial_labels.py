@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from scipy import linalg
 
 from gramless.errors import DataError
-from gramless.heads.batched import BYTES_PER_NUMBER
+from gramless.heads.batched import fit_all_labels
 from gramless.heads.losses import SquaredHinge
-from gramless.heads.newton import Design, PrimalProblem, solve, warn_if_unfinished
 from gramless.heads.ridge import RANK
 from gramless.heads.svm import Head
-from gramless.support.budget import row_blocks
-from gramless.support.progress import ProgressBar
-
-TOLERANCE, MOST_STEPS = 1e-4, 1_000  # as where all labels are known
 
 
 def fit_known_ridges(phi: np.ndarray, signs: np.ndarray, C: float) -> Head:
@@ -49,30 +43,9 @@ def fit_known_ridges(phi: np.ndarray, signs: np.ndarray, C: float) -> Head:
 
 
 def fit_known_hinges(phi: np.ndarray, signs: np.ndarray, C: float, *, budget: int) -> Head:
-    """One linear SVM with the squared hinge per column of signs: +1, -1, or 0 where nobody knows.
-
-    A sample whose label is not known has a box of width 0 in that label's problem, which is as if it were not there:
-    all labels are still solved side by side. A label without a known positive or without a known negative gets its
-    constant answer, -1 where nothing is known at all.
-    """
+    """One linear SVM with the squared hinge per column of signs, as in heads/batched.py."""
     _check(phi, signs)
-    design = Design(torch.as_tensor(phi))
-    coefficients = np.zeros((signs.shape[1], phi.shape[1]), dtype=phi.dtype)
-    positive, negative = (signs > 0).any(0), (signs < 0).any(0)
-    intercepts = np.where(positive & ~negative, 1.0, -1.0).astype(phi.dtype)
-    varied = np.flatnonzero(positive & negative)
-    n_iter = 1
-    with ProgressBar("classifiers", len(varied)) as progress:
-        for block in row_blocks(len(varied), float(BYTES_PER_NUMBER * sum(phi.shape)), budget):
-            labels = varied[block]
-            y = design.exact(signs[:, labels].T)
-            problem = PrimalProblem(design, SquaredHinge(), y, C * y.abs(), torch.ones_like(y[:, :1]))
-            w, n_steps, n_left = solve(problem, TOLERANCE, MOST_STEPS, progress)
-            warn_if_unfinished(n_left, len(intercepts), f"{MOST_STEPS} Newton steps")
-            coefficients[labels] = w[:, :-1].numpy()
-            intercepts[labels] = w[:, -1].numpy()
-            n_iter = max(n_iter, n_steps)
-    return Head(coefficients, intercepts, n_iter)
+    return fit_all_labels(phi, signs, SquaredHinge(), C, [(1.0, 1.0)] * signs.shape[1], budget=budget)
 
 
 def _check(phi: np.ndarray, signs: np.ndarray) -> None:

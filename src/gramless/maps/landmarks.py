@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 from torch import Tensor
 
+from gramless.deep_kernel import DeepKernel
 from gramless.support.budget import require
 from gramless.views import Views
 
@@ -19,24 +19,16 @@ EXHAUSTED = 1e-12  # share of the trace under which the residual is rounding
 PILOT_FACTOR = 2
 
 
-class PairwiseKernel(Protocol):
-    """A kernel on whole samples, such as a DeepKernel: values between two sets, and its diagonal."""
-
-    def tensor(self, X: Views, Z: Views) -> Tensor: ...
-
-    def diagonal_tensor(self, X: Views) -> Tensor: ...
-
-
-Selector = Callable[[PairwiseKernel, Views, int, torch.Generator, int], Tensor]
+Selector = Callable[[DeepKernel, Views, int, torch.Generator, int], Tensor]
 """selector(kernel, X, n_landmarks, generator, budget) gives n_landmarks distinct row numbers of X."""
 
 
-def uniform(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
+def uniform(kernel: DeepKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
     """Drawn uniformly without replacement, as in the paper."""
     return torch.randperm(len(X), generator=generator)[:n_landmarks]
 
 
-def kmeans(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
+def kmeans(kernel: DeepKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
     """The sample nearest to each k-means centre of all views side by side.
 
     Every view is scaled to unit mean squared norm, so that none rules by its units. Samples are taken, not centres:
@@ -59,7 +51,7 @@ def kmeans(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: torch.
     return top_up(chosen, n_rows, n_landmarks, generator)
 
 
-def rpcholesky(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
+def rpcholesky(kernel: DeepKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
     """Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2024).
 
     Each landmark is drawn with probability proportional to what the ones before it leave unexplained.
@@ -97,7 +89,7 @@ def rpcholesky(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: to
     return top_up(chosen, n_rows, n_landmarks, generator)
 
 
-def leverage(kernel: PairwiseKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
+def leverage(kernel: DeepKernel, X: Views, n_landmarks: int, generator: torch.Generator, budget: int) -> Tensor:
     """By approximate ridge leverage scores (Alaoui and Mahoney, 2015).
 
     Drawn without replacement, with probability proportional to the ridge leverage score of each sample.

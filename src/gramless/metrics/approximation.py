@@ -40,7 +40,8 @@ def relative_error(transformer: Transformer, kernel: DeepKernel, X: Any) -> floa
     check_compared(transformer, kernel)
     X = kernel.views(X)
     budget = current_budget()
-    phi = _tensor(transformer.transform(X))
+    phi = transformer.transform(X)
+    phi = phi if isinstance(phi, Tensor) else as_tensor(np.asarray(phi))
     n = len(X)
     side = max(1, int((budget / 4 / (8 * 4)) ** 0.5))
     blocks = list(row_blocks(n, 1, min(side, 2048)))
@@ -69,10 +70,6 @@ def pairwise_relative_error(a: Tensor, b: Tensor) -> Tensor:
     """|a - b| / (|a| + |b|) entry by entry, 0 where both are 0."""
     size = a.abs() + b.abs()
     return (a - b).abs_().div_(torch.where(size > 0, size, 1.0))
-
-
-def _tensor(phi: Any) -> Tensor:
-    return phi if isinstance(phi, Tensor) else as_tensor(np.asarray(phi))
 
 
 FEWEST = 10  # samples, below which a spread says nothing

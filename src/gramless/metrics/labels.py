@@ -95,28 +95,16 @@ def _f_measures(predicted: np.ndarray, truth: np.ndarray, axis: int) -> np.ndarr
     return 2.0 * both / np.maximum(sizes, 1)
 
 
-def average_precision(scores: Any, relevant: Any) -> float:
-    """Average precision of one ranking, in [0, 1]: scores (c,), relevant (c,) of 0 / 1; NaN if nothing is relevant.
-
-    The mean over relevant items i of the precision among all items that score at least s_i:
-    AP = 1/|T| sum over i in T of |{j in T: s_j >= s_i}| / |{j: s_j >= s_i}|.
-    Without ties it is the mean of c / rank(c) over the relevant items in the order of their scores. Tied items enter
-    together, as in scikit-learn, so the order in which they are given does not matter. Only the order of scores counts:
-    negative ones are scores like others.
-    """
-    scores, relevant = as_scores(scores, ndim=1), as_indicator(relevant, "relevant", ndim=1)
-    check_same_shape(scores, relevant, "scores", "relevant")
-    if not relevant.any():
-        return float("nan")
-    return float(average_precisions(scores[None], relevant[None])[0])
-
-
 def mean_average_precision(scores: Any, truth: Any, over: Literal["samples", "concepts"] = "samples") -> float:
     """Mean of the average precisions in percent: scores (n, c), truth (n, c).
 
     over="samples": every sample ranks the concepts (ImageCLEF's MAP-samples); over="concepts": every concept ranks
-    the samples. Samples, or concepts, without a positive have no average precision and are left out. ImageCLEF's own
-    script shuffles tied scores; here they enter together (see average_precision), which needs no dice.
+    the samples. Samples, or concepts, without a positive have no average precision and are left out.
+
+    The average precision is the mean over relevant items i of the precision among all items that score at least s_i:
+    AP = 1/|T| sum over i in T of |{j in T: s_j >= s_i}| / |{j: s_j >= s_i}|, as scikit-learn's. ImageCLEF's own script
+    shuffles tied scores; here they enter together, which needs no dice. Only the order of scores counts: negative ones
+    are scores like others.
     """
     if over not in ("samples", "concepts"):
         raise ValueError(f"over={over!r}: give 'samples' (they rank concepts) or 'concepts' (they rank samples).")
@@ -184,9 +172,9 @@ def expected_calibration_error(probabilities: Any, truth: Any) -> float:
     return sum(found.n_answers * abs(found.predicted - found.observed) for found in bins) / max(n, 1)
 
 
-def as_scores(scores: Any, ndim: int = 2) -> np.ndarray:
+def as_scores(scores: Any) -> np.ndarray:
     """Scores as a finite float64 array; the same memory where they already are one."""
-    array = _as_numbers(scores, "scores", ndim).astype(np.float64, copy=False)
+    array = _as_numbers(scores, "scores").astype(np.float64, copy=False)
     bad = ~np.isfinite(array)
     if bad.any():
         where = tuple(np.argwhere(bad)[0].tolist())
@@ -197,9 +185,9 @@ def as_scores(scores: Any, ndim: int = 2) -> np.ndarray:
     return array
 
 
-def as_indicator(values: Any, name: str, ndim: int = 2) -> np.ndarray:
+def as_indicator(values: Any, name: str) -> np.ndarray:
     """An indicator as bool; the same memory where it already is."""
-    array = _as_numbers(values, name, ndim)
+    array = _as_numbers(values, name)
     if array.dtype == bool:
         return array
     neither = (array != 0) & (array != 1)
@@ -229,16 +217,16 @@ def labels_present(truth: np.ndarray) -> np.ndarray:
     return present
 
 
-def check_same_shape(other: np.ndarray, truth: np.ndarray, name: str, truth_name: str = "truth") -> None:
+def check_same_shape(other: np.ndarray, truth: np.ndarray, name: str) -> None:
     if other.shape != truth.shape:
         raise DataError(
-            f"{name} is {other.shape} and {truth_name} {truth.shape}: they are compared entry by entry. Give both the "
+            f"{name} is {other.shape} and truth {truth.shape}: they are compared entry by entry. Give both the "
             "same samples and the same labels, in the same order."
         )
 
 
-def _as_numbers(values: Any, name: str, ndim: int) -> np.ndarray:
-    wanted = "one row per sample and one column per label" if ndim == 2 else "one number per label of one sample"
+def _as_numbers(values: Any, name: str) -> np.ndarray:
+    wanted = "one row per sample and one column per label"
     try:
         array = np.asarray(values)
         array = array.astype(np.float64) if array.dtype == object else array
@@ -249,8 +237,8 @@ def _as_numbers(values: Any, name: str, ndim: int) -> np.ndarray:
         ) from error
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} is of type {array.dtype}, which cannot be compared. Give {wanted}, in numbers.")
-    if array.ndim != ndim:
-        raise DataError(f"{name} has the shape {array.shape}: {ndim} dimensions are needed. Give {wanted}.")
+    if array.ndim != 2:
+        raise DataError(f"{name} has the shape {array.shape}: 2 dimensions are needed. Give {wanted}.")
     if array.size == 0:
         raise DataError(f"{name} has the shape {array.shape}: nothing can be measured on it. Give {wanted}.")
     return array

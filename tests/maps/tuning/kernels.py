@@ -1,11 +1,13 @@
 """Kernels and samples to tune maps on."""
 
 import numpy as np
+import pytest
 import torch
 
 import gramless as gl
 from gramless.kernels import Gaussian, Precomputed
 from gramless.maps import collapse
+from gramless.maps.tuning import move_landmarks
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.networks import random_kernel, random_views
 
@@ -47,3 +49,10 @@ def error(deep_map, views):
     a = phi @ phi.T
     errors = ((a - gram).abs() / (a.abs() + gram.abs())).fill_diagonal_(0.0)
     return 100.0 * errors.sum().item() / (len(views) * (len(views) - 1))
+
+
+def moved(deep_map, X, chance, n_steps):
+    """`move_landmarks` with so many steps."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gramless.maps.tuning.landmark_descent.STEPS", n_steps)
+        return move_landmarks(deep_map, X, chance)

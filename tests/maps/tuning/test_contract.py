@@ -8,21 +8,21 @@ import torch
 
 import gramless as gl
 from gramless.kernels import Linear
-from gramless.maps.tuning import TUNERS
+from gramless.maps.tuning import TUNERS, tune_algorithm1
 from gramless.storage.storable import arguments
 from tests.contracts.samples import generator
-from tests.maps.tuning.kernels import compiled, heavy_tail, one_unit, three_layers
+from tests.maps.tuning.kernels import compiled, heavy_tail, moved, one_unit, three_layers
 
 QUICK = {
-    "landmarks": {"n_steps": 20},
-    "algorithm1": {"n_pairs": 400, "batch_size": 20, "step": 5e-3, "max_iterations": 50},
+    "landmarks": partial(moved, n_steps=20),
+    "algorithm1": partial(tune_algorithm1, n_pairs=400, batch_size=20, step=5e-3, max_iterations=50),
 }
 N_LANDMARKS = 24
 
 
 @pytest.fixture(params=TUNERS)
 def tune(request):
-    return partial(TUNERS[request.param], **QUICK[request.param])
+    return QUICK[request.param]
 
 
 @pytest.fixture(params=[heavy_tail, three_layers], ids=["two layers with a heavy tail", "three layers"])
@@ -125,7 +125,7 @@ def test_duplicate_landmarks_make_a_singular_gram_matrix(tune):
 def test_a_map_that_was_tuned_can_be_tuned_again(tune):
     kernel, views = heavy_tail(n=120)
     plain = compiled(kernel, views, N_LANDMARKS)
-    tuned = TUNERS["landmarks"](plain, views, generator(), n_steps=20).map
+    tuned = moved(plain, views, generator(), n_steps=20).map
     again = tune(tuned, views, generator())
     assert again.error_before < tune(plain, views, generator()).error_before
     assert again.error_after <= again.error_before

@@ -12,7 +12,7 @@ from gramless.maps.tuning.landmark_descent import move_landmarks
 from gramless.maps.tuning.moving_map import MovableLandmarks, MovingMap
 from gramless.network import Layer, ViewKernel, make_activation
 from tests.contracts.samples import generator
-from tests.maps.tuning.kernels import compiled, heavy_tail, one_unit, precomputed, three_layers
+from tests.maps.tuning.kernels import compiled, heavy_tail, moved, one_unit, precomputed, three_layers
 
 CPU = torch.device("cpu")
 
@@ -90,7 +90,7 @@ class TestMovableLandmarks:
         state, before = moving.state(), moving.placed()
         for parameters in (*moving.landmarks.parameters, *moving.log_weights, moving.log_odds):
             parameters.data += 1.0
-        moving.settle_deflation_()
+        moving.renew_deflation_()
         moving.restore_(state)
         assert torch.equal(moving.placed().factor, before.factor)
 
@@ -225,12 +225,12 @@ class TestCompiled:
         kernel = one_unit([Linear(), Intersection()], [0.5, 0.5], "exp", views)
         with gl.config_context(memory_budget=6_000_000):
             plain, same = compiled(kernel, views, 8), compiled(kernel, gl.Views({"v": dense}), 8)
-            tuned = move_landmarks(plain, views, generator(), n_steps=5)
-            expected = move_landmarks(same, gl.Views({"v": dense}), generator(), n_steps=5)
+            tuned = moved(plain, views, generator(), n_steps=5)
+            expected = moved(same, gl.Views({"v": dense}), generator(), n_steps=5)
         torch.testing.assert_close(tuned.map.transform(views), expected.map.transform(gl.Views({"v": dense})))
         for budget, told in (
             (1_200_000, r"moving 8 landmarks of 4,000 numbers needs"),
             (2_400_000, r"43 samples of 4,000 numbers.* needs 671.9 KiB"),
         ):
             with gl.config_context(memory_budget=budget), pytest.raises(gl.MemoryBudgetError, match=told):
-                move_landmarks(plain, views, generator(), n_steps=1)
+                moved(plain, views, generator(), n_steps=1)

@@ -83,7 +83,6 @@ def test_as_many_steps_as_rank_best_and_on_all_samples(case):
     rankings = iter([0.1, 0.9, 0.5])
     finished = finish_with_labels(deep_map, views, signs, lambda *_: next(rankings), generator())
     assert finished.curve == ((0, 0.1), (4, 0.9), (8, 0.5))
-    assert finished.n_steps == 4
     assert finished.map is not deep_map
     order = torch.randperm(60, generator=generator())
     expected = Descent(deep_map, views[order], signs[order])
@@ -97,7 +96,6 @@ def test_no_steps_return_the_very_map(case):
     for ranking in (lambda *_: 0.5, iter([0.9, 0.5, 0.5]).__next__):
         finished = finish_with_labels(deep_map, views, signs, lambda *_, ranking=ranking: ranking(), generator())
         assert finished.map is deep_map
-        assert finished.n_steps == 0
 
 
 @pytest.mark.parametrize("at", [1, 14], ids=["while it is tried", "while it is done"])
@@ -116,7 +114,6 @@ def test_ctrl_c_leaves_the_map_as_it_was(case, at, monkeypatch):
     finished = finish_with_labels(deep_map, views, signs, lambda *_: next(rankings), generator())
     assert len(steps) == at
     assert finished.map is deep_map
-    assert finished.n_steps == 0
 
 
 @pytest.mark.parametrize("kind", ["one positive", "more labels than samples", "one class", "nobody has it"])

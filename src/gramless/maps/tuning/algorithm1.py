@@ -32,7 +32,6 @@ from gramless.maps.spectrum import project, warn_if_clipped
 from gramless.maps.tuning.held_out import (
     BestSoFar,
     TuningResult,
-    draw_pairs,
     find_rows,
     fresh_rows,
     held_out_error,
@@ -102,7 +101,8 @@ def tune_algorithm1(
 
     before = held_out_error(unscaled.transform(held_out).to(device), gram)
     best, chosen = BestSoFar(before), None
-    batches = draw_pairs(n_train, n_pairs, generator).split(batch_size)
+    pairs_of_all = torch.randint(n_train, (n_pairs, 2), generator=generator)  # from S' x S'; a sample may meet itself
+    batches = pairs_of_all.split(batch_size)
     with ProgressBar("Algorithm 1", max_iterations) as progress:
         for iteration in range(1, max_iterations + 1):
             pairs = batches[(iteration - 1) % len(batches)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -63,23 +64,23 @@ def hold_out(rows: Tensor, generator: torch.Generator) -> HeldOutSplit:
     return HeldOutSplit(train=order[n_held_out:], held_out=order[:n_held_out])
 
 
-def draw_pairs(n_samples: int, n_pairs: int, generator: torch.Generator) -> Tensor:
-    """Pairs from S' x S', uniformly and with replacement; a sample may meet itself: (n_pairs, 2)."""
-    return torch.randint(n_samples, (n_pairs, 2), generator=generator)
-
-
 def find_rows(X: Views, among: Views, dtype: torch.dtype) -> Tensor:
     """For every row of X, the number of the last row of `among` that is the same sample, or -1: (n,)."""
     numbers = {digest: number for number, digest in enumerate(digests(among, dtype))}
     return torch.tensor([numbers.get(digest, -1) for digest in digests(X, dtype)], dtype=torch.int64)
 
 
-def digests(X: Views, dtype: torch.dtype) -> Iterator[bytes]:
-    """One digest of every row over all views, in whatever order, as numbers of a type; 0.0 and -0.0 are the same."""
+def digests(X: Views, dtype: torch.dtype, targets: np.ndarray | None = None) -> Iterator[bytes]:
+    """One digest of every row over all views, in whatever order, as numbers of a type; 0.0 and -0.0 are the same.
+
+    targets : (n,) or (n, n_targets), that belong to the samples
+    """
     for rows in row_blocks(len(X), dtype.itemsize * X.shape[1], BLOCK_BYTES):
         block = X[rows]
-        beside = torch.cat([block.tensor(name, dtype).cpu() + 0.0 for name in sorted(X.names)], dim=1).numpy()
-        yield from (blake2b(row.tobytes(), digest_size=16).digest() for row in beside)
+        beside = [block.tensor(name, dtype).cpu().numpy() for name in sorted(X.names)]
+        beside += [] if targets is None else [targets[rows].reshape(len(block), -1)]
+        numbers = np.hstack(beside) + 0.0
+        yield from (blake2b(row.tobytes(), digest_size=16).digest() for row in numbers)
 
 
 def held_out_error(phi: Tensor, gram: Tensor) -> float:

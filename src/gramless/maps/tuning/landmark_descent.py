@@ -31,11 +31,9 @@ SETTLE_EVERY = 10
 PAIR_BYTES = 32  # per pair of a batch: the kernel's value, in both types, the map's, and their difference
 
 
-def move_landmarks(
-    deep_map: CollapsedMap, X: Views, generator: torch.Generator, *, n_steps: int | None = None
-) -> TuningResult:
+def move_landmarks(deep_map: CollapsedMap, X: Views, generator: torch.Generator) -> TuningResult:
     """The map with its landmarks moved, judged by held-out samples; Ctrl-C keeps the best so far."""
-    kernel, n_steps = deep_map.kernel, STEPS if n_steps is None else n_steps
+    kernel = deep_map.kernel
     X = kernel.views(X)
     split = hold_out(fresh_rows(X, deep_map.landmarks, deep_map.dtype), generator)
     moving = MovingMap.of(deep_map, choose_device(X), with_weights=False)
@@ -54,9 +52,9 @@ def move_landmarks(
     if best.offer(error(), 0):
         chosen = moving.state()
     optimizer = torch.optim.Adam([*moving.landmarks.parameters, moving.log_odds])
-    with ProgressBar("moving landmarks", n_steps) as progress:
+    with ProgressBar("moving landmarks", STEPS) as progress:
         try:
-            for step in range(n_steps):
+            for step in range(STEPS):
                 drawn = torch.randperm(len(split.train), generator=generator)[: min(BATCH, affordable)]
                 rows = moving.blocks_of(samples[split.train[drawn]])
                 values, phi = moving.between(rows), moving.features(rows, moving.placed())
@@ -64,13 +62,13 @@ def move_landmarks(
                     break
                 optimizer.zero_grad()
                 phi.backward(error_gradient(phi.detach(), values))
-                optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / n_steps)) / 2
+                optimizer.param_groups[0]["lr"] = STEP_SIZE * (1 + cos(pi * step / STEPS)) / 2
                 moving.step_(optimizer)
                 progress.advance()
                 done = step + 1
                 if done % SETTLE_EVERY == 0:
-                    moving.settle_deflation_()
-                checked = done % CHECK_EVERY == 0 or done == n_steps
+                    moving.renew_deflation_()
+                checked = done % CHECK_EVERY == 0 or done == STEPS
                 if checked and best.offer(error(), done):
                     chosen = moving.state()
         except KeyboardInterrupt:

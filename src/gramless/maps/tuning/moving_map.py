@@ -76,7 +76,7 @@ class MovingMap:
             0.0,
             budget // ROOM_SHARE,
         )
-        made.settle_deflation_()
+        made.renew_deflation_()
         return made
 
     @property
@@ -85,7 +85,7 @@ class MovingMap:
         return self.smallest * (self.log_odds.sigmoid() if self.smallest > 0 else torch.ones_like(self.log_odds))
 
     @torch.no_grad()
-    def settle_deflation_(self) -> None:
+    def renew_deflation_(self) -> None:
         """d anew, by where the landmarks are now: two that start almost alike let it be next to nothing, and part."""
         gram = self._gram(self.landmarks.blocks())
         if gram.isfinite().all():

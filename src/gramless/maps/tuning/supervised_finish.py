@@ -60,7 +60,6 @@ class FinishedMap:
     """The map after the steps, and the ranking of held-out samples by number of steps."""
 
     map: CollapsedMap
-    n_steps: int
     curve: tuple[tuple[int, float], ...]
 
 
@@ -84,12 +83,12 @@ def finish_with_labels(
             curve = trial.run(MAX_STEPS, progress, lambda: trial.judged(X[held_out], signs[held_out], score))
             n_steps = max(curve, key=lambda point: (point[1], -point[0]))[0]
             if n_steps == 0:
-                return FinishedMap(deep_map, 0, curve)
+                return FinishedMap(deep_map, curve)
             final = Descent(deep_map, X[order], signs[order])
             final.run(n_steps, progress)
         except KeyboardInterrupt:
-            return FinishedMap(deep_map, 0, curve)
-    return FinishedMap(final.moving.compiled(deep_map), n_steps, curve)
+            return FinishedMap(deep_map, curve)
+    return FinishedMap(final.moving.compiled(deep_map), curve)
 
 
 class Descent:
@@ -120,7 +119,7 @@ class Descent:
         curve: list[tuple[int, float]] = []
         for step in range(n_steps + 1):
             if step % CHECK_EVERY == 0:
-                self.moving.settle_deflation_()
+                self.moving.renew_deflation_()
             if judge is not None and step % CHECK_EVERY == 0:
                 curve.append((step, judge()))
                 best = max(range(len(curve)), key=lambda i: curve[i][1])
