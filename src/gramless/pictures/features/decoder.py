@@ -62,6 +62,7 @@ class Decoder:
                 process.kill()
 
             timer = Timer(SECONDS, give_up)
+            timer.daemon = True  # who ends does not wait for a picture
             timer.start()
             try:
                 return _ask(process, request, source)
