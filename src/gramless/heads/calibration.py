@@ -16,6 +16,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from gramless.errors import DataError
+from gramless.heads.labels import check_signs
 from gramless.support.checks import check_array
 
 CONSTANT = 1e-6  # a spread under this share of the typical label's is none
@@ -68,8 +69,7 @@ class Calibration:
         weights : (n,), of the samples in the likelihood and in how frequent a label is; None counts all alike
         A label whose scores do not vary keeps the typical scale, so that rounding is not blown up into a ranking.
         """
-        if scores.shape != signs.shape:
-            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
+        check_signs("scores", scores, signs)
         positive, negative = (signs > 0).any(0), (signs < 0).any(0)
         varied = np.logical_and(positive, negative)
         shift, scale = _standard(scores, varied)

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from gramless.errors import DataError
+from gramless.heads.labels import check_signs
 from gramless.metrics.labels import best_of_rows
 from gramless.support.checks import check_array
 
@@ -52,8 +53,7 @@ class Threshold:
 
         Sorting costs O(n log n) per label, all thresholds together O(n).
         """
-        if scores.shape != signs.shape:
-            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
+        check_signs("scores", scores, signs)
         weights = np.ones(len(signs)) if weights is None else weights
         thresholds = [_best_threshold(*column, weights, least_f1) for column in zip(scores.T, signs.T, strict=True)]
         return cls(np.array(thresholds))
@@ -65,8 +65,7 @@ class Threshold:
         On out-of-fold scores that compare across labels, such as probabilities, (n, n_labels); NaN is no score. Where
         no threshold reaches that precision, nothing is given: infinity.
         """
-        if scores.shape != signs.shape:
-            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
+        check_signs("scores", scores, signs)
         if not 0.0 < precision <= 1.0:
             raise ValueError(f"precision={precision}: give a share of right labels above 0 and up to 1.")
         known = ~np.isnan(scores)

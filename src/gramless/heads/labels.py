@@ -143,6 +143,12 @@ class Labels:
         return self.classes[margins.argmax(1)]
 
 
+def check_signs(what: str, numbers: np.ndarray, signs: np.ndarray) -> None:
+    """Refuse scores or probabilities that are not one for every sign."""
+    if numbers.shape != signs.shape:
+        raise DataError(f"{what} of shape {numbers.shape} do not belong to signs of shape {signs.shape}.")
+
+
 def _refuse_other_values(y: np.ndarray) -> None:
     """Of several columns: 1 is a label that a sample has, 0, or -1 all over, one that it lacks; nothing else is."""
     if any(((y == lacks) | (y == 1)).all() for lacks in (0, -1)):

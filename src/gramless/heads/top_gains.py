@@ -20,6 +20,7 @@ import numpy as np
 
 from gramless.errors import DataError
 from gramless.heads.decisions import TopK
+from gramless.heads.labels import check_signs
 from gramless.support.checks import check_array
 
 N_ROUNDS = 40
@@ -51,10 +52,7 @@ class TopGains:
         Right answers are counted by their probabilities, which are smooth, not by the signs, which would be learned by
         heart. N_ROUNDS times O(n n_labels).
         """
-        if probabilities.shape != signs.shape:
-            raise DataError(
-                f"probabilities of shape {probabilities.shape} do not belong to signs of shape {signs.shape}."
-            )
+        check_signs("probabilities", probabilities, signs)
         if not (0.0 < recall_weight < np.inf):
             raise ValueError(f"recall_weight={recall_weight}: give a positive number, 1 for as much as precision.")
         p = np.nan_to_num(probabilities, nan=0.0)

@@ -49,7 +49,7 @@ class Decoder:
         """What `decoding.metadata_of` gives of a file; UndecodableError where that takes too much."""
         answer, _ = self._asked({}, picture)
         if "unopened" in answer:
-            raise UnopenedError(answer["unopened"])
+            raise UnopenedError
         return Metadata.of_texts(answer["metadata"])
 
     def _asked(self, request: dict[str, Any], source: Path | bytes) -> tuple[dict[str, Any], bytes]:
