@@ -14,7 +14,7 @@ from scipy import sparse
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import gramless as gl
-from gramless.engine import Precision, make_evaluator
+from gramless.engine import Precision, choose_precision, make_evaluator
 from gramless.engine.device import products_on_gpu, warn_once
 from gramless.engine.evaluator import FusedOnCpu, ReferenceEvaluator
 from gramless.engine.forms import fine_enough, forms_of, share_planes
@@ -313,6 +313,24 @@ def test_a_precision_that_the_device_lacks_is_float32_with_one_warning(name, dev
         found = {Precision.of(name, torch.device(device)) for _ in range(3)}
     assert found == {Precision.FLOAT32}
     assert len(warned) == 1
+
+
+SETTLED = {
+    "cpu": {"float32": "float32", "float64": "float32", "codes": "codes", "tf32": "float32", "bf16": "float32"},
+    "cuda": {"float32": "float32", "float64": "float32", "codes": "float32", "tf32": "tf32", "bf16": "bf16"},
+}
+
+
+@pytest.mark.parametrize("device", SETTLED)
+def test_every_wish_is_settled_on_every_device(device):
+    """A wish comes from the machine where a model was made; float64 is of the data's type, and changes nothing here."""
+    assert {name for wishes in SETTLED.values() for name in wishes.values()} == {each.value for each in Precision}
+    for wish, settled in SETTLED[device].items():
+        warn_once.cache_clear()
+        with gl.config_context(precision=wish), warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            assert choose_precision(torch.device(device)).value == settled
+        assert len(warned) == (settled != wish and wish != "float64")
 
 
 def test_a_precision_that_no_device_has_is_refused():

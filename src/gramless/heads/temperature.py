@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from gramless.errors import DataError
+from gramless.heads.labels import check_of_signs
 
 SLOPES = (-7.0, 7.0)  # logarithms of the slopes to choose from, times the spread of the scores
 
@@ -35,8 +36,7 @@ class Temperature:
         Rows that have no score, NaN, are left out. The truth is taken to be right in n + 1 of n + 2 cases, so that
         scores that never err are not certain of anything.
         """
-        if scores.shape != signs.shape:
-            raise DataError(f"scores of shape {scores.shape} do not belong to signs of shape {signs.shape}.")
+        check_of_signs("scores", scores, signs)
         known = np.isfinite(scores).all(1)
         logits, truth = of_all_classes(scores[known]), of_all_classes(signs[known]).argmax(1)
         spread = float(np.abs(logits).mean()) if known.any() else 0.0

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from gramless.pictures.features import PictureError, read_picture
 from gramless.pictures.features import decoder as decoder_module
 from gramless.pictures.metadata.marks import Given, Stamp
 from gramless.pictures.metadata.reading import Carried, carried_keywords
@@ -154,3 +155,21 @@ def test_tags_that_claim_more_memory_than_there_is_are_told(tmp_path, monkeypatc
         assert carried_keywords(tmp_path / "b.tif").keywords == ("mum",)
     finally:
         decoder_module.the_decoder().close()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_what_is_wrong_with_a_picture_is_said_as_where_it_is_decoded(kind, tmp_path):
+    path = tmp_path / "a"
+    photos.pixels().save(path, kind)
+    whole = path.read_bytes()
+    said = set()
+    for length in range(1, len(whole), max(1, len(whole) // 40)):
+        path.write_bytes(whole[:length])
+        problem = carried_keywords(path).problem
+        if problem is not None:  # the pixels may be cut off, and all that is beside them there
+            with pytest.raises(PictureError) as caught:
+                read_picture(path)
+            assert caught.value.reason == problem
+            said.add(problem)
+    assert "is no picture of a kind that can be read" in said
+    assert len(said) > 1

@@ -29,7 +29,7 @@ from gramless.pictures.correcting.learning import (
 )
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
 from gramless.pictures.datasets.picture_files import list_folder
-from gramless.pictures.features import FeatureCache, make_thumbnail
+from gramless.pictures.features import FeatureCache, end_workers, make_thumbnail
 from gramless.pictures.metadata.fields import lineage, paths_of_names
 from gramless.pictures.metadata.giving import Said
 from gramless.storage import save
@@ -37,6 +37,7 @@ from gramless.storage import save
 AT_ONCE = 32  # pictures that are described before their suggestions are shown
 FIRST = 8  # the first ones are there before worker processes have started
 MOST_WANTED = 500  # pictures on the screen that go before the others
+SECONDS_TO_STOP = 2  # for the picture that is being described when the folder is closed
 THUMBNAIL_SIDE, PREVIEW_SIDE = 320, 1280
 CURVE = "curve"
 
@@ -75,6 +76,7 @@ class OpenFolder:
         self._map_key = map_key
         self._lock = RLock()
         self._stop, self._idle = Event(), Event()
+        self._idle.set()
         self._wanted: deque[int] = deque(maxlen=MOST_WANTED)
         self._seen_version = -1
         self._said: dict[int, Answers] = {}
@@ -208,13 +210,19 @@ class OpenFolder:
 
     def start(self) -> None:
         """Describe all pictures, and learn from what was said of them before."""
+        self._idle.clear()
         Thread(target=self._work, daemon=True).start()
 
     def close(self) -> None:
+        """Give up what is being described; what was described and said is kept."""
         self._stop.set()
-        self._idle.wait(timeout=60)
-        for part in (self.labels, self.pictures, self._features):
+        end = time.monotonic() + SECONDS_TO_STOP
+        while not self._idle.wait(timeout=0.2) and time.monotonic() < end:
+            end_workers()
+        for part in (self.labels, self.pictures):
             part.close()
+        if self._idle.is_set():  # otherwise a picture that takes long is still being computed
+            self._features.close()
 
     def learn(self, everything: bool = False) -> bool:
         """Begin to learn in a thread; whether it could begin, for one at a time does."""
@@ -258,8 +266,10 @@ class OpenFolder:
             return False
         paths = [self.listing.paths[i] for i in positions]
         try:
-            described = base.features.describe(paths, cache=self._features)
+            described = base.features.describe(paths, cache=self._features, given_up=self._stop.is_set)
         except Exception as error:  # the others may still be described
+            if self._stop.is_set():
+                return False
             _log.exception("describing pictures failed")
             with self._lock:
                 for position in positions.tolist():
@@ -306,6 +316,8 @@ class OpenFolder:
         except GramlessError as error:
             self.learning = replace(self.learning, stage="", failed=str(error))
         except Exception as error:
+            if self._stop.is_set():  # what it worked with is gone
+                return
             _log.exception("learning failed")
             self.learning = replace(self.learning, stage="", failed=f"It failed ({error}); the terminal says more.")
 

@@ -4,6 +4,7 @@ from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.extractor import Described, PictureFeatures
 from gramless.pictures.features.names import HANDCRAFTED, LEARNED, STANDARD
 from gramless.pictures.features.pictures import PictureError, make_thumbnail, read_picture
+from gramless.pictures.features.workers import end_workers
 
 __all__ = [
     "HANDCRAFTED",
@@ -13,6 +14,7 @@ __all__ = [
     "FeatureCache",
     "PictureError",
     "PictureFeatures",
+    "end_workers",
     "make_thumbnail",
     "read_picture",
 ]

@@ -49,7 +49,7 @@ class Decoder:
         """What `decoding.metadata_of` gives of a file; UndecodableError where that takes too much."""
         answer, _ = self._asked({}, picture)
         if "unopened" in answer:
-            raise UnopenedError(answer["unopened"])
+            raise UnopenedError
         return Metadata.of_texts(answer["metadata"])
 
     def _asked(self, request: dict[str, Any], source: Path | bytes) -> tuple[dict[str, Any], bytes]:
@@ -62,6 +62,7 @@ class Decoder:
                 process.kill()
 
             timer = Timer(SECONDS, give_up)
+            timer.daemon = True  # who ends does not wait for a picture
             timer.start()
             try:
                 return _ask(process, request, source)

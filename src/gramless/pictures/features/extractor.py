@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gramless.errors import DataError
+from gramless.errors import DataError, GramlessError
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.names import (
@@ -29,6 +29,10 @@ from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
 AT_ONCE = 64  # pictures of a stream: some seconds of work for a few cores
+
+
+class GivenUpError(GramlessError):
+    """Pictures are not described to the end, as was asked for."""
 
 
 class Described(NamedTuple):
@@ -84,15 +88,21 @@ class PictureFeatures:
         return cls(names, learn_vocabularies(sources, views, seed=seed, cache=cache, n_jobs=n_jobs))
 
     def describe(
-        self, sources: Sequence[Source], *, cache: FeatureCache | None = None, n_jobs: int | None = None
+        self,
+        sources: Sequence[Source],
+        *,
+        cache: FeatureCache | None = None,
+        n_jobs: int | None = None,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> Described:
         """The views of the pictures that can be read, and why the others cannot.
 
         n_jobs : processes, or None for one per core; a few pictures are described in this one
+        given_up : whether nobody wants them any more, asked between two pictures; GivenUpError then
         """
         _check_packages()
         with ProgressBar("features", len(sources)) as progress:
-            return self._described(sources, progress, cache, n_jobs)
+            return self._described(sources, progress, cache, n_jobs, given_up)
 
     def stream(
         self, sources: Sequence[Source], *, cache: FeatureCache | None = None, n_jobs: int | None = None
@@ -110,7 +120,12 @@ class PictureFeatures:
                 yield Described(part.views, start + part.kept, unreadable)
 
     def _described(
-        self, sources: Sequence[Source], progress: ProgressBar, cache: FeatureCache | None, n_jobs: int | None
+        self,
+        sources: Sequence[Source],
+        progress: ProgressBar,
+        cache: FeatureCache | None,
+        n_jobs: int | None,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> Described:
         from gramless.pictures.features.handcrafted import handcrafted_views
 
@@ -121,6 +136,8 @@ class PictureFeatures:
         rows = compute_rows(sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
         with closing(rows) as results:
             for result in results:
+                if given_up():
+                    raise GivenUpError("the pictures are not wanted any more.")
                 if isinstance(result, Row):
                     if result.name not in blocks:
                         blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)

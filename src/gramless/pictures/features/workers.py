@@ -16,6 +16,7 @@ from threading import Event, current_thread, main_thread
 from typing import Any, TypeVar
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.backend import resource_tracker
 from threadpoolctl import ThreadpoolController
 
@@ -67,6 +68,11 @@ def in_order(function: Callable[[Item], Result], items: Sequence[Item], workers:
             raise
         if interrupted():
             raise KeyboardInterrupt
+
+
+def end_workers() -> None:
+    """End all worker processes at once, in the middle of what they are at: who waits for them gets an error."""
+    get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
 
 
 def _begin_worker() -> None:

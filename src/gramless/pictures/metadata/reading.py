@@ -72,9 +72,7 @@ def keywords_inside(picture: Path) -> Carried:
         return Carried((), "is not there")
     except UndecodableError as error:
         return Carried((), str(error))
-    except UnopenedError as error:
-        if str(error) != "UnidentifiedImageError":
-            return Carried((), f"cannot be opened ({error})")
+    except UnopenedError:
         if not _is_for_exiftool(picture):
             return Carried((), "is no picture of a kind that can be read" if picture.stat().st_size else "is empty")
         told = _by_exiftool(picture)

@@ -142,16 +142,23 @@ def decode(file: BinaryIO, longest_side: int) -> NDArray[np.uint8]:
                 image = image.resize((max(image.width, SHORTEST_SIDE), max(image.height, SHORTEST_SIDE)))
         except (UndecodableError, MemoryError):
             raise
-        except Image.DecompressionBombError as error:
-            raise _too_large() from error
         except UnidentifiedImageError as error:
             raise UndecodableError(_unknown_kind(file)) from error
-        except Exception as error:  # Pillow's decoders raise all sorts of things on damaged files
-            if "out of memory" in str(error):
-                raise MemoryError from error
-            cut_off = isinstance(error, EOFError) or "truncated" in str(error).lower()
-            raise UndecodableError("is cut off" if cut_off else f"is damaged ({error})") from error
+        except Exception as error:
+            raise undecodable(error) from error
     return np.asarray(image)
+
+
+def undecodable(error: Exception) -> UndecodableError:
+    """What is wrong with a picture, by what Pillow raised: all sorts of things, on damaged files."""
+    from PIL import Image
+
+    if "out of memory" in str(error):
+        raise MemoryError from error
+    if isinstance(error, Image.DecompressionBombError):
+        return _too_large()
+    cut_off = isinstance(error, EOFError) or "truncated" in str(error).lower()
+    return UndecodableError("is cut off" if cut_off else f"is damaged ({error})")
 
 
 def _decoded(file: BinaryIO, longest_side: int) -> Decoded:

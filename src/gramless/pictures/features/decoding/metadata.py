@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, BinaryIO, NamedTuple
 
-from .decode import FORMATS
+from .decode import FORMATS, undecodable
 
 IPTC_KEYWORDS, IPTC_CHARACTERS = (2, 25), (1, 90)
 XP_KEYWORDS = 0x9C9E
@@ -34,12 +34,12 @@ class Metadata(NamedTuple):
 
 
 class UnopenedError(Exception):
-    """A file that Pillow cannot open; the message is the name of what it raised."""
+    """A file of a kind that Pillow does not know."""
 
 
 def metadata_of(file: BinaryIO) -> Metadata:
     """Of a file whose pixels are not looked at; it takes memory by the tags that it claims to have: see `is_simple`."""
-    from PIL import Image, IptcImagePlugin
+    from PIL import Image, IptcImagePlugin, UnidentifiedImageError
 
     Image.init()
     with warnings.catch_warnings():
@@ -59,8 +59,10 @@ def metadata_of(file: BinaryIO) -> Metadata:
                 )
         except MemoryError:
             raise
-        except Exception as error:  # Pillow raises whatever a damaged file makes it stumble over
-            raise UnopenedError(type(error).__name__) from error
+        except UnidentifiedImageError as error:
+            raise UnopenedError from error
+        except Exception as error:
+            raise undecodable(error) from error
 
 
 def _xmp_of(image: Any) -> bytes:

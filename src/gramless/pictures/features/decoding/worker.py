@@ -41,8 +41,8 @@ def serve_requests(memory: int) -> None:
                 else:
                     answer, content = {"metadata": metadata_of(file).as_texts()}, b""
             answers.write(json.dumps(answer).encode() + b"\n" + content)
-        except UnopenedError as error:
-            answers.write(json.dumps({"unopened": str(error)}).encode() + b"\n")
+        except UnopenedError:
+            answers.write(json.dumps({"unopened": True}).encode() + b"\n")
         except (UndecodableError, OSError) as error:
             answers.write(json.dumps({"reason": str(error)}).encode() + b"\n")
         except MemoryError:
