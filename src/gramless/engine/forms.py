@@ -28,9 +28,6 @@ TERMS = {
 }
 """What statistics are sums of."""
 
-Numbers = tuple[Tensor, Tensor, Tensor]
-"""shift, gain and factor of every sample of a block: (n,) each."""
-
 Plane = tuple[str, PairStatistic]
 """A view, and what is computed of its pairs."""
 
@@ -51,7 +48,8 @@ class Form:
     def slope(self) -> float:
         return -2 * self.formula.slope if self.of_products else self.formula.slope
 
-    def numbers(self, block: SampleBlock) -> Numbers:
+    def numbers(self, block: SampleBlock) -> tuple[Tensor, Tensor, Tensor]:
+        """Shift, gain and factor of every sample: (n,) each."""
         formula = self.formula
         if not formula.asks_for_own:
             one = block.full(1.0)

@@ -100,7 +100,7 @@ class FusedOnCpu(Fused):
         return cpu.Packed(cpu.pack_statistics(sums), kernels, own or cpu.no_kernels(self._number))
 
     def _sums_of(self, plane: Plane) -> cpu.PairSums:
-        """What is summed up between rows and these columns, which are kept in the order in which it is.
+        """What is summed up between rows and these columns, which are kept as compiled code reads them.
 
         Sums of minima may be of 8-bit codes: step times the sum of min(k, k'), k = round(x / step) in 0 ... 255. The
         step is the largest value of the columns over 255. A larger value in a row is cut there, which changes no
@@ -115,10 +115,10 @@ class FusedOnCpu(Fused):
                 step = max(float(z.max()) / CODE_LEVELS, torch.finfo(torch.float32).tiny)
                 kept, term = cpu.encode(z, step), Term.MINIMUM_OF_CODES
             else:  # statistics of the same numbers share their panels, which halves what one sample reads
-                if z.data_ptr() not in self._panels:
-                    self._panels[z.data_ptr()] = cpu.in_panels(z.numpy())
-                kept = self._panels[z.data_ptr()]
-            self._sums[plane] = cpu.PairSums(0, term, z.shape[1], kept.ctypes.data, step), kept
+                known = self._panels.get(z.data_ptr())
+                kept = self._panels.setdefault(z.data_ptr(), cpu.in_panels(z.numpy())) if known is None else known
+            # Of several threads that come here at once the first one's columns are kept, and all use them.
+            self._sums.setdefault(plane, (cpu.PairSums(0, term, z.shape[1], kept.ctypes.data, step), kept))
         return self._sums[plane][0]
 
 
