@@ -82,9 +82,9 @@ def evaluate(
     width = out.shape[-1] if len(matrix) else m
     assert out.shape == ((n, width) if len(layers.function) else (n_kernels, n, m)), "out is of other pairs"
     assert not len(matrix) or len(matrix) == -(-width // TILE), "the matrix has another number of components"
-    height = _height(n)
-    statistics, kernels, own = program  # Numba is slow with named ones
-    packed = tuple(statistics), tuple(kernels), tuple(own), tuple(layers)
+    wanted = n // (TASKS_PER_THREAD * torch.get_num_threads())
+    height = min(max(wanted // ROWS, 1) * ROWS, MOST_ROWS)  # whole register tiles
+    packed = tuple(map(tuple, (*program, layers)))  # Numba is slow with named ones
     places = addresses(operands)
     return run(_evaluate, -(-n // height), height, packed, places, numbers, dtype.type(scale), matrix, out.reshape(-1))
 
@@ -104,12 +104,6 @@ def thread_bytes(size: int, n_planes: int, widest: int, n_features: int, n_colum
     size : bytes of a number; n_columns : of the matrix that responses are projected by
     """
     return size * (TILE * (n_planes * MOST_ROWS + 2 * widest) + MOST_ROWS * n_columns) + MOST_ROWS * n_features
-
-
-def _height(n: int) -> int:
-    """Rows of a task: whole register tiles."""
-    wanted = n // (TASKS_PER_THREAD * torch.get_num_threads())
-    return min(max(wanted // ROWS, 1) * ROWS, MOST_ROWS)
 
 
 @intrinsic

@@ -74,13 +74,9 @@ def _add_tile(
     go_on : 1 to add to what is in out, 0 to begin
     zero : of the type of x and z, unless they are codes
     """
-    builder, kind = code.builder, Term(term)
-    if kind is Term.MINIMUM_OF_CODES:
+    builder, step, totals, written = code.builder, STEPS[Term(term)], code, code
+    if step is _minimum_of_codes:
         code, totals, written = VectorCode(builder, I8, BYTE_LANES), _totals_of_codes(builder), VectorCode(builder, I32)
-        step = _minimum_of_codes
-    else:
-        totals = written = code
-        step = FLOAT_TERMS[kind]
     columns = [
         builder.select(builder.icmp_signed("<", integer(c), last_column), integer(c), last_column)
         for c in range(COLUMNS)
@@ -152,14 +148,6 @@ def _chi_square(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
     return code.multiply_add(difference, ratio, total)
 
 
-FLOAT_TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
-    Term.PRODUCT: _product,
-    Term.MINIMUM: _minimum,
-    Term.CITY_BLOCK: _city_block,
-    Term.CHI_SQUARE: _chi_square,
-}
-
-
 def _totals_of_codes(builder: ir.IRBuilder) -> VectorCode:
     """Of a few bytes each: four of them, in 32 bits, or eight, in 64."""
     return VectorCode(builder, I32, LANES) if BYTE_PRODUCTS else VectorCode(builder, I64, BYTE_LANES // 8)
@@ -177,3 +165,13 @@ def _minimum_of_codes(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
         one = builder.lshr(eight, totals.constant(shift))
         total = builder.add(total, builder.and_(one, totals.constant(255)))
     return total
+
+
+STEPS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
+    Term.PRODUCT: _product,
+    Term.MINIMUM: _minimum,
+    Term.CITY_BLOCK: _city_block,
+    Term.CHI_SQUARE: _chi_square,
+    Term.MINIMUM_OF_CODES: _minimum_of_codes,
+}
+"""Totals of the lanes with the terms of two vectors added."""

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import literally, njit
 from numba.core import cgutils
 
-from gramless.engine.cpu.pair_tiles import FLOAT_TERMS
+from gramless.engine.cpu.pair_tiles import STEPS
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
 from gramless.engine.cpu.tiles import TILE
 from gramless.engine.cpu.vectors import Constant, VectorCode, integer, size_of, vector_function
@@ -82,7 +82,7 @@ def _add_tile(
 
     stride : numbers between rows of x; those of z and of out are TILE apart
     """
-    builder, step = code.builder, FLOAT_TERMS[Term(term)]
+    builder, step = code.builder, STEPS[Term(term)]
     totals = [[cgutils.alloca_once(builder, code.type) for _ in range(VECTORS)] for _ in range(rows)]
     for row in totals:
         for total in row:
