@@ -25,6 +25,7 @@ from transform import WIDTHS
 
 import gramless as gl
 from gramless.engine import cuda
+from gramless.engine.program import Term
 from gramless.learning import Supervised
 
 N_LANDMARKS = 500
@@ -107,7 +108,7 @@ def stages(dmn: gl.DeepMapNetwork, X: gl.Views) -> dict[str, tuple[float, float]
     out = torch.empty(n, N_LANDMARKS, device="cuda")
     phi = torch.empty(n, N_LANDMARKS, device="cuda")
     products = device_seconds(lambda: [torch.mm(x, z.T, out=out) for x, z in sides], 5)
-    minima = device_seconds(lambda: [cuda.minimum_sums(x, z, out) for x, z in sides], 5)
+    minima = device_seconds(lambda: [cuda.feature_sums(Term.MINIMUM, x, z, out) for x, z in sides], 5)
     projection = device_seconds(lambda: torch.mm(out, phi[:N_LANDMARKS], out=phi), 5)
     return {
         "inner products": (products, pairs * d / PEAK["fused multiply-adds"]),

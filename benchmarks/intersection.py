@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from harness import THREADS, at_least, parser_of, report, time_rivals
 
-from gramless.engine.cpu import minimum_sums, minimum_sums_of_codes
+from gramless.engine.cpu import feature_sums
+from gramless.engine.program import Term
 
 LEVELS = 255
 
@@ -39,12 +40,12 @@ def compare(n: int, m: int, width: int, repeats: int, seed: int) -> None:
     x_codes, z_codes = encode(x, step), encode(z, step)
 
     def encode_and_sum() -> None:
-        minimum_sums_of_codes(encode(x, step), z_codes, sums_encoded)
+        feature_sums(Term.MINIMUM_OF_CODES, encode(x, step), z_codes, sums_encoded)
 
     rivals = {
         "torch.cdist, float32": lambda: by_distances(x, z),
-        "ours, float32": lambda: minimum_sums(x, z, ours),
-        "ours, codes": lambda: minimum_sums_of_codes(x_codes, z_codes, sums),
+        "ours, float32": lambda: feature_sums(Term.MINIMUM, x, z, ours),
+        "ours, codes": lambda: feature_sums(Term.MINIMUM_OF_CODES, x_codes, z_codes, sums),
         "ours, codes, coding of x included": encode_and_sum,
     }
     seconds = time_rivals(rivals, repeats)

@@ -16,8 +16,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import gramless as gl
 from gramless.engine import Precision, choose_precision, make_evaluator
 from gramless.engine.device import products_on_gpu, warn_once
-from gramless.engine.evaluator import FusedOnCpu, ReferenceEvaluator
+from gramless.engine.evaluator import ReferenceEvaluator
 from gramless.engine.forms import fine_enough, forms_of, share_planes
+from gramless.engine.fused_on_cpu import FusedOnCpu
 from gramless.engine.samples import sample_block
 from gramless.errors import DataError
 from gramless.kernels import (
@@ -72,7 +73,7 @@ def network(rng, widths, hidden, n_kernels):
 
 
 def both(inputs, layers, X, Z, dtype=torch.float32):
-    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, CPU, Precision.FLOAT32, dtype)
+    fused = FusedOnCpu(Network(inputs, layers, 1.3), Z, dtype, CPU, Precision.FLOAT32)
     exact = ReferenceEvaluator(Network(inputs, layers, 1.3), Z, torch.float64, CPU)
     return fused, exact
 
@@ -192,7 +193,7 @@ def test_threads_and_the_other_rows_change_no_bit(rng, dtype):
     X, Z = views(rng, 130, (40, 21)), views(rng, 70, (40, 21))
     inputs, _ = network(rng, (40, 21), (9,), 8)
     layers = tuple(Layer(rng.random((k, n)), make_activation("tanh")) for n, k in ((8, 9), (9, 1)))
-    fused = FusedOnCpu(Network(inputs, layers), Z, CPU, Precision.FLOAT32, dtype)
+    fused = FusedOnCpu(Network(inputs, layers), Z, dtype, CPU, Precision.FLOAT32)
     matrix = torch.from_numpy(rng.random((70, 11))).to(dtype)
     before, found = torch.get_num_threads(), []
     try:
@@ -219,7 +220,7 @@ def test_negative_values_are_refused_with_the_name_of_their_view(rng):
     Z = views(rng, 5, (3, 4))
     inputs = (ViewKernel("v0", Linear()), ViewKernel("v1", Intersection()))
     layers = (Layer([[1.0, 1.0]], make_activation("exp")),)
-    fused = FusedOnCpu(Network(inputs, layers), Z, CPU, Precision.FLOAT32)
+    fused = FusedOnCpu(Network(inputs, layers), Z, torch.float32, CPU, Precision.FLOAT32)
     signed = gl.Views({"v0": -np.ones((2, 3)), "v1": -np.ones((2, 4))})
     with pytest.raises(DataError, match=r"view 'v1'.*non-negative"):
         fused.values(signed)
@@ -230,7 +231,10 @@ def test_memory_that_cannot_be_written_is_read_without_a_warning(rng, kernel):
     """Rows' numbers follow from the sums of the linear kernel, not of the other. PyTorch warns once, unless told."""
     X, Z = rng.random((6, 5)).astype(np.float32), views(rng, 4, (5,))
     net = Network((ViewKernel("v0", kernel),), (Layer([[1.0]], make_activation("exp")),))
-    evaluators = [FusedOnCpu(net, Z, CPU, Precision.FLOAT32), ReferenceEvaluator(net, Z, torch.float32, CPU)]
+    evaluators = [
+        FusedOnCpu(net, Z, torch.float32, CPU, Precision.FLOAT32),
+        ReferenceEvaluator(net, Z, torch.float32, CPU),
+    ]
     expected = [evaluator.values(gl.Views({"v0": X})) for evaluator in evaluators]
     X.setflags(write=False)
     before = torch.is_warn_always_enabled()
@@ -249,7 +253,10 @@ def test_what_only_float64_holds_is_refused_with_its_value(rng, made):
     X, Z = rng.random((6, 5)), views(rng, 4, (5,))
     X[2, 3] = -1e300
     net = Network((ViewKernel("v0", Gaussian(1.0)),), (Layer([[1.0]], make_activation("exp")),))
-    for evaluator in (FusedOnCpu(net, Z, CPU, Precision.FLOAT32), ReferenceEvaluator(net, Z, torch.float32, CPU)):
+    for evaluator in (
+        FusedOnCpu(net, Z, torch.float32, CPU, Precision.FLOAT32),
+        ReferenceEvaluator(net, Z, torch.float32, CPU),
+    ):
         with pytest.raises(DataError, match=r"view 'v0': values up to 1e\+300 are too large: .*in float32"):
             evaluator.values(gl.Views({"v0": made(X)}))
 
@@ -259,7 +266,7 @@ def test_codes_are_off_by_half_a_step_per_feature_at_most(rng):
     inputs = (ViewKernel("v0", Intersection()),)
     layers = (Layer([[1.0]], make_activation("identity")),)
     exact = ReferenceEvaluator(Network(inputs, layers), Z, torch.float64, CPU).values(X)
-    coded = FusedOnCpu(Network(inputs, layers), Z, CPU, Precision.CODES).values(X)
+    coded = FusedOnCpu(Network(inputs, layers), Z, torch.float32, CPU, Precision.CODES).values(X)
     step = Z["v0"].max() / 255
     assert 0 < (coded - exact).abs().max() <= 64 * step / 2
     assert (coded - exact).abs().mean() < 64**0.5 * step  # rounding evens out
@@ -280,7 +287,7 @@ def test_a_product_on_the_cpu_leaves_the_gpus_setting_alone(rng):
     matmul.fp32_precision = "tf32"
     try:
         with Watch():
-            FusedOnCpu(network, X, CPU, Precision.FLOAT32).values(X)
+            FusedOnCpu(network, X, torch.float32, CPU, Precision.FLOAT32).values(X)
     finally:
         matmul.fp32_precision = before
     assert seen

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramless.engine import FeaturewiseSum, featurewise
-from gramless.engine.cpu.statistic_slopes import RUN
+from gramless.engine import FeaturewiseSum, differentiable
+from gramless.engine.cpu.slopes import RUN
 from gramless.kernels import Statistic
 from tests.oracles.featurewise import KINDS, largest_error, samples, sums_and_slopes
 
@@ -52,7 +52,7 @@ def test_sums_and_slopes_are_autograds(statistic, dtype, n, m, d, seed, kinds):
 @each
 @pytest.mark.parametrize("terms", [1, 70, 1 << 20])
 def test_plain_formula_in_chunks_passes_gradcheck(statistic, terms, rng, monkeypatch):
-    monkeypatch.setattr(featurewise, "TERMS_AT_ONCE", terms)
+    monkeypatch.setattr(differentiable, "TERMS_AT_ONCE", terms)
     x, z = (torch.from_numpy(rng.permutation(k * 7).reshape(k, 7) + shift) for k, shift in ((6, 1.25), (4, 1.75)))
     assert torch.autograd.gradcheck(lambda z: FeaturewiseSum.apply(x, z, statistic), z.requires_grad_())
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import gramless as gl
-from gramless.engine import Precision, is_movable
-from gramless.engine.evaluator import FusedOnCpu
+from gramless.engine import is_movable, make_evaluator
 from gramless.kernels import KERNELS, NAMED, Formula, Kernel, Operation, Statistic
 from gramless.kernels.statistics import roots
 from gramless.network import Layer, Network, ViewKernel, make_activation
@@ -58,7 +57,7 @@ def test_what_a_formula_says_is_evaluated_in_every_way(kernel, size, rng):
         found = kernel.pairwise(torch.from_numpy(x).to(dtype), torch.from_numpy(z).to(dtype))
         np.testing.assert_allclose(found, expected, rtol=accuracy, atol=accuracy)
     network = Network((ViewKernel("v", kernel),), (Layer([[1.0]], make_activation("identity")),))
-    fused = FusedOnCpu(network, gl.Views({"v": z}), CPU, Precision.FLOAT32)
+    fused = make_evaluator(network, gl.Views({"v": z}), torch.float32, CPU)
     np.testing.assert_allclose(fused.values(gl.Views({"v": x})), expected, rtol=1e-4, atol=1e-4)
     own = np.diag(oracle(kernel, x.astype(float), x.astype(float)))
     np.testing.assert_allclose(kernel.diagonal(torch.from_numpy(x).double()), own, rtol=1e-12)

@@ -45,8 +45,11 @@ class Block:
         """The samples from that number on."""
         if row <= self.start:
             return self
-        inside = slice(row - self.start, None)
-        return Block(row, self.views[inside], None if self.labels is None else self.labels[inside])
+        return self.part(slice(row - self.start, None), row)
+
+    def part(self, rows: Any, start: int = 0) -> Block:
+        """Some of the samples. By their numbers they are copies, so that the memory of the block is not held."""
+        return Block(start, self.views[rows], None if self.labels is None else self.labels[rows])
 
 
 def checked_block(start: int, data: Any, labels: Any, columns: Columns | None, layout: Layout | None) -> Block:
@@ -144,15 +147,14 @@ class Sample:
     def sorted(self) -> Sample:
         """The sample itself, in the order of the data."""
         chosen = self._thinned() if len(self) > self.size else self
-        order = np.argsort(chosen.rows)
-        return self._of(chosen.keys[order], chosen.rows[order], _taken(chosen, order))
+        return chosen._taken(np.argsort(chosen.rows))
 
     def _thinned(self) -> Sample:
-        kept = _smallest(self.keys, self.size, self.labels, self.of_each)
-        return self._of(self.keys[kept], self.rows[kept], _taken(self, kept))
+        return self._taken(_smallest(self.keys, self.size, self.labels, self.of_each))
 
-    def _of(self, keys: np.ndarray, rows: np.ndarray, part: Block) -> Sample:
-        return Sample(self.size, self.of_each, keys, rows, (part,))
+    def _taken(self, places: np.ndarray) -> Sample:
+        part = Block(0, self.views, self.labels).part(places)
+        return Sample(self.size, self.of_each, self.keys[places], self.rows[places], (part,))
 
 
 def draw(size: int, seed: int, n_samples: int | None, of_each: int = 0) -> Callable[[Block], Sample]:
@@ -185,9 +187,7 @@ def _contribution(block: Block, *, size: int, seed: int, limit: int, of_each: in
     rows = np.arange(block.start, block.stop)
     keys = row_keys(rows, seed)
     chosen = _smallest(keys, min(size, int((keys <= np.uint64(limit)).sum())), block.labels, of_each)
-    # Rows by their numbers are copies, so the memory of the block is not held.
-    part = Block(block.start, block.views[chosen], None if block.labels is None else block.labels[chosen])
-    return Sample(size, of_each, keys[chosen], rows[chosen], (part,))
+    return Sample(size, of_each, keys[chosen], rows[chosen], (block.part(chosen),))
 
 
 def _smallest(keys: np.ndarray, size: int, labels: np.ndarray | None, of_each: int) -> np.ndarray:
@@ -206,11 +206,6 @@ def _with_each(labels: np.ndarray) -> list[np.ndarray]:
         return [np.flatnonzero(column > 0) for column in labels.T]
     _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
-
-
-def _taken(sample: Sample, order: np.ndarray) -> Block:
-    labels = sample.labels
-    return Block(0, sample.views[order], None if labels is None else labels[order])
 
 
 class Addable(Protocol):

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,10 +50,13 @@ class LocalBlocks(Blocks):
 
     def shown(self, what: str, first_row: int = 0) -> Iterator[Block]:
         """A pass over the blocks that a progress bar shows."""
-        with _bar(what, self.n_samples, first_row) as advance:
+        n_samples = self.n_samples
+        bar = None if n_samples is None else ProgressBar(what, n_samples - first_row)
+        with bar or Waiting(what):
             for block in self.blocks(first_row):
                 yield block
-                advance(len(block))
+                if bar is not None:
+                    bar.advance(len(block))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,16 +159,6 @@ def files_of(*arrays: Any) -> tuple[Path, ...]:
     files = (getattr(array, "filename", None) for array in arrays)
     folders = (getattr(getattr(array, "store", None), "root", None) for array in arrays)
     return tuple(Path(path) for path in (*files, *folders) if isinstance(path, (str, Path)))
-
-
-@contextmanager
-def _bar(what: str, n_samples: int | None, first_row: int) -> Iterator[Callable[[float], None]]:
-    if n_samples is None:
-        with Waiting(what):
-            yield lambda _: None
-    else:
-        with ProgressBar(what, n_samples - first_row) as progress:
-            yield progress.advance
 
 
 MOST_READERS = 6

@@ -2,9 +2,9 @@
 
 from gramless.engine.backends import network_gradients, network_values
 from gramless.engine.device import Precision, choose_device, choose_precision, settle
-from gramless.engine.differentiable import differentiable_block, differentiable_values, is_movable
-from gramless.engine.evaluator import Evaluator, make_evaluator, on_view
-from gramless.engine.featurewise import FeaturewiseSum
+from gramless.engine.differentiable import FeaturewiseSum, differentiable_block, differentiable_values, is_movable
+from gramless.engine.evaluator import Evaluator, make_evaluator
+from gramless.engine.limits import on_view
 from gramless.engine.matrix import Overflow, finite, kernel_matrix, projected_blocks
 from gramless.engine.plan import Plan, compute_budget, make_plan
 from gramless.engine.samples import RootedBlock, SampleBlock

@@ -68,11 +68,8 @@ def network_values(layers: Sequence[Layer], values: Tensor) -> Tensor:
     backend = find_backend(layers, values.dtype, values.device)
     if backend is None:
         return output_values(layers, values)
-    output = torch.empty(values.shape[1:], dtype=values.dtype, device=values.device)
-    backend.forward(
-        values.flatten(1).contiguous(), dense_layers(layers, values.device, values.dtype), 1.0, output.view(-1)
-    )
-    return output
+    dense = dense_layers(layers, values.device, values.dtype)
+    return torch.as_tensor(backend.network_values(values.flatten(1).contiguous(), dense)).reshape(values.shape[1:])
 
 
 def network_gradients(layers: Sequence[Layer], values: Tensor, slopes: Tensor) -> list[Tensor]:
@@ -81,7 +78,5 @@ def network_gradients(layers: Sequence[Layer], values: Tensor, slopes: Tensor) -
     backend = find_backend(layers, values.dtype, values.device)
     if backend is None:
         return gradients(layers, values, slopes)
-    return [
-        torch.as_tensor(found)
-        for found in backend.backward(values, slopes, dense_layers(layers, values.device, values.dtype))
-    ]
+    dense = dense_layers(layers, values.device, values.dtype)
+    return [torch.as_tensor(found) for found in backend.network_gradients(values, slopes, dense)]

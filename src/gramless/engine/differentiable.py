@@ -1,26 +1,31 @@
 """kappa(x, z) in plain PyTorch as a differentiable function of the columns z and of the weights.
 
 What moving landmarks asks for. Elementary kernels follow from their formulas in the forms of the fused evaluators;
-statistics that are no matrix product have the backends' own slopes. Rows x are constants: where
-both sides are the landmarks, symmetry gives the other half of the gradient.
+statistics that are no matrix product have the backends' own sums and slopes in float32, n m d updates each way, and in
+other types go through plain PyTorch, some rows at a time. Rows x are constants: where both sides are the landmarks,
+symmetry gives the other half of the gradient.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from gramless.engine.featurewise import FeaturewiseSum
-from gramless.engine.forms import Form, Plane, forms_of
+from gramless.engine.backends import find_backend
+from gramless.engine.forms import TERMS, Form, Plane, forms_of
 from gramless.engine.samples import SampleBlock
 from gramless.kernels import Kernel, Statistic
 from gramless.kernels.operations import operate
+from gramless.kernels.statistics import SUMMANDS
 from gramless.network import Network
 
 PAIR_BYTES = 32  # per pair and unit or kernel: the value, what autograd keeps of it, and temporaries
+TERMS_AT_ONCE = 1 << 20  # of the plain sum of a statistic, in memory
 
 Blocks = Mapping[str, SampleBlock]
 """Rows of every view."""
@@ -103,3 +108,54 @@ def _kernel(form: Form, plane: Tensor, x: SampleBlock, z: SampleBlock) -> Tensor
     (shift_x, gain_x, factor_x), (shift_z, gain_z, factor_z) = form.numbers(x), form.numbers(z)
     value = (form.slope * plane + shift_x[:, None] + shift_z) * gain_x[:, None] * gain_z
     return operate(form.formula.operation, value, form.formula.exponent) * factor_x[:, None] * factor_z
+
+
+class FeaturewiseSum(torch.autograd.Function):
+    """T_ij = sum_d t(x_id, z_jd), (n, m), of x (n, d) and z (m, d); a function of z: x must not require a gradient.
+
+    Where t has a kink, its slope is the mean of those on both sides; where a chi-square term is 0 / 0, it is zero.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, z: Tensor, statistic: Statistic) -> Tensor:
+        assert not ctx.needs_input_grad[0], "x requires a gradient: there is one with respect to z only"
+        assert x.dtype == z.dtype, f"x is {x.dtype}, z {z.dtype}"
+        x, z = x.detach().contiguous(), z.detach().contiguous()
+        ctx.save_for_backward(x, z)
+        ctx.statistic = statistic
+        backend = _backend(x)
+        out = x.new_empty(len(x), len(z))
+        if backend is None:
+            for rows, sums in zip(x.split(_rows(z)), out.split(_rows(z)), strict=True):
+                sums.copy_(_plain_sums(statistic, rows, z))
+        else:
+            backend.feature_sums(TERMS[statistic], x, z, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, cotangent: Tensor) -> tuple[None, Tensor, None]:
+        x, z = ctx.saved_tensors
+        backend = _backend(x)
+        if backend is not None:
+            out = torch.empty_like(z)
+            backend.feature_slopes(TERMS[ctx.statistic], x, z, cotangent.contiguous(), out)
+            return None, out, None
+        out, z = torch.zeros_like(z), z.detach().requires_grad_()
+        for rows, factors in zip(x.split(_rows(z)), cotangent.split(_rows(z)), strict=True):
+            with torch.enable_grad():
+                sums = _plain_sums(ctx.statistic, rows, z)
+            out += torch.autograd.grad(sums, z, factors)[0]
+        return None, out, None
+
+
+def _backend(x: Tensor) -> Any:
+    return find_backend((), x.dtype, x.device) if x.dtype == torch.float32 else None
+
+
+def _plain_sums(statistic: Statistic, x: Tensor, z: Tensor) -> Tensor:
+    return SUMMANDS[statistic](x[:, None, :], z).sum(2)
+
+
+def _rows(z: Tensor) -> int:
+    return max(1, TERMS_AT_ONCE // max(1, z.numel()))

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from gramless.engine.cpu import Own
+from gramless.engine.program import Term
 from gramless.engine.samples import PairStatistic, SampleBlock
 from gramless.kernels import Formula, Kernel, Statistic
 from gramless.network import ViewKernel
@@ -22,15 +20,16 @@ from gramless.network import ViewKernel
 # At most, of a value whose squared distance is a difference of large numbers; times the type's own, 2e-5 in float32
 EXPONENT_ROUNDING = 168.0
 
-Numbers = tuple[Tensor, Tensor, Tensor]
-"""shift, gain and factor of every sample of a block: (n,) each."""
+TERMS = {
+    Statistic.INNER_PRODUCT: Term.PRODUCT,
+    Statistic.MINIMUM: Term.MINIMUM,
+    Statistic.CITY_BLOCK: Term.CITY_BLOCK,
+    Statistic.CHI_SQUARE: Term.CHI_SQUARE,
+}
+"""What statistics are sums of."""
 
 Plane = tuple[str, PairStatistic]
 """A view, and what is computed of its pairs."""
-
-
-def exponent_rounding(dtype: torch.dtype) -> float:
-    return EXPONENT_ROUNDING * torch.finfo(dtype).eps
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class Form:
     def slope(self) -> float:
         return -2 * self.formula.slope if self.of_products else self.formula.slope
 
-    def numbers(self, block: SampleBlock) -> Numbers:
+    def numbers(self, block: SampleBlock) -> tuple[Tensor, Tensor, Tensor]:
+        """Shift, gain and factor of every sample: (n,) each."""
         formula = self.formula
         if not formula.asks_for_own:
             one = block.full(1.0)
@@ -67,8 +67,7 @@ class Form:
         if not self.of_products:
             return True
         largest = self.shift(rows).abs().max() + self.shift(columns).abs().max()
-        eps = torch.finfo(rows.x.dtype).eps
-        return 2 * eps * largest * self.formula.steepness <= exponent_rounding(rows.x.dtype)
+        return 2 * largest * self.formula.steepness <= EXPONENT_ROUNDING
 
 
 def forms_of(kernel: Kernel) -> list[Form]:
@@ -98,38 +97,6 @@ def numbers_of(inputs: Sequence[ViewKernel], forms: Sequence[Form], blocks: Mapp
     """Shifts, gains and factors of all kernels: (3, n_kernels, n)."""
     numbers = [torch.stack(form.numbers(blocks[entry.view])) for entry, form in zip(inputs, forms, strict=True)]
     return torch.stack(numbers, 1)
-
-
-def own_numbers(
-    inputs: Sequence[ViewKernel],
-    forms: Sequence[Form],
-    columns: Mapping[str, SampleBlock],
-    shifts: Tensor,
-    limits: Mapping[str, tuple[float, float]],
-) -> Own | None:
-    """The same for compiled code, where all that kernels ask for is in the moments of rows; None where it is not.
-
-    shifts : of the columns, (n_kernels, m)
-    limits : of the values of each view, the least and the largest absolute one
-    """
-    views, kinds = list(columns), {Statistic.MINIMUM: 0, Statistic.INNER_PRODUCT: 1}
-    source, numbers = [], []
-    for entry, form, shift in zip(inputs, forms, shifts.abs().amax(1).tolist(), strict=True):
-        formula, statistic = form.formula, form.statistic
-        asks = form.of_products or formula.asks_for_own
-        beyond = statistic.kernel is not None or statistic.features is not None or formula.size or formula.unit
-        if beyond or (asks and statistic.statistic not in kinds):
-            return None
-        source.append((views.index(entry.view), kinds.get(statistic.statistic, 0)))
-        a, b = (formula.slope, 0.0) if form.of_products else (0.0, formula.offset / 2)
-        largest = EXPONENT_ROUNDING / 2 / formula.steepness - shift if form.of_products else inf
-        numbers.append((a, b, formula.cosine, formula.slope, formula.offset, largest))
-    dtype = shifts.numpy().dtype
-    a, b, cosine, slope, offset, largest = np.array(numbers, float).T.astype(dtype)
-    widths = np.array([block.x.shape[1] for block in columns.values()], np.int64)
-    with np.errstate(over="ignore"):  # a bound that the type does not hold is none
-        bounds = np.array([limits[view] for view in views]).astype(dtype)
-    return Own(np.array(source, np.int64), a, b, cosine > 0, slope, offset, largest, widths, bounds)
 
 
 def share_planes(inputs: Sequence[ViewKernel], forms: Sequence[Form]) -> tuple[list[Plane], list[int]]:

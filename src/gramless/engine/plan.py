@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
+from typing import Literal
 
 import torch
 
 from gramless.engine import cpu
 from gramless.engine.backends import find_backend
 from gramless.engine.device import Precision
-from gramless.engine.forms import Form, Plane, forms_of, share_planes
+from gramless.engine.forms import forms_of, share_planes
+from gramless.engine.samples import PairStatistic
 from gramless.kernels import Statistic
-from gramless.network import Network, ViewKernel
+from gramless.network import Network
 from gramless.support.budget import FREE_SHARE, readable, row_blocks
 from gramless.support.config import current_budget, get_config
 from gramless.views import Layout
@@ -29,17 +31,18 @@ PREPARED_SHARE = 4  # of the budget, at most, for columns that are prepared once
 
 @dataclass(frozen=True)
 class Step:
-    """One pass over a block: what it computes, and its operations per pair of samples."""
+    """One pass over a block: what it computes, and its operations for each pair of samples, or each sample."""
 
     what: str
     operations: float
+    each: Literal["pair", "sample"] = "pair"
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
     """Blocks of rows against tiles of columns; every step runs on one such block before the next begins.
 
-    `steps` count operations per pair, `row_steps` per row; `note` is a line more to print.
+    `note` is a line more to print.
     """
 
     evaluator: str
@@ -50,15 +53,14 @@ class Plan:
     symmetric: bool
     keep_columns: bool
     steps: tuple[Step, ...]
-    row_steps: tuple[Step, ...]
     block_bytes: int
     result_bytes: int
     note: str = ""
 
     @property
     def operations(self) -> float:
-        pairs = self.n_rows * self.n_columns / (2 if self.symmetric else 1)
-        return pairs * sum(s.operations for s in self.steps) + self.n_rows * sum(s.operations for s in self.row_steps)
+        times = {"pair": self.n_rows * self.n_columns / (2 if self.symmetric else 1), "sample": self.n_rows}
+        return sum(times[step.each] * step.operations for step in self.steps)
 
     def row_blocks(self) -> Iterator[slice]:
         return row_blocks(self.n_rows, 1, self.rows_per_block)
@@ -72,9 +74,8 @@ class Plan:
             f"in blocks of {self.rows_per_block:,} x {self.columns_per_block:,}"
             + (", upper triangle only" if self.symmetric else ""),
         ]
-        width = max(len(step.what) for step in self.steps + self.row_steps)
-        lines += [f"  {step.what:<{width}}  {step.operations:>10,.0f} operations per pair" for step in self.steps]
-        lines += [f"  {step.what:<{width}}  {step.operations:>10,.0f} operations per sample" for step in self.row_steps]
+        width = max(len(step.what) for step in self.steps)
+        lines += [f"  {s.what:<{width}}  {s.operations:>10,.0f} operations per {s.each}" for s in self.steps]
         lines.append(
             f"{self.operations / 1e9:,.1f} billion operations; {readable(self.block_bytes)} of memory at most, "
             f"beside {readable(self.result_bytes)} for the result"
@@ -120,26 +121,36 @@ def make_plan(
     size, width = dtype.itemsize, sum(layout.values())
     if backend is None:
         n_planes, evaluator = len(inputs) + REFERENCE_VALUES, "plain PyTorch"
-        steps = _reference_steps(inputs, forms, layout)
+        steps = tuple(
+            Step(f"{entry.view}: {entry.kernel.name}", _operations(form.statistic, layout[entry.view]))
+            for entry, form in zip(inputs, forms, strict=True)
+        )
     else:
         planes, plane_of = share_planes(inputs, forms)
         stored = [plane for _, plane in planes if device.type == "cuda" or plane.statistic is Statistic.GIVEN]
         n_planes = len(stored) + 1
         how = precision.value if dtype == torch.float32 else "float64"
         evaluator = f"fused ({'Numba' if device.type == 'cpu' else 'Triton'}, {how})"
-        steps = _fused_steps(inputs, planes, plane_of, layout)
+        sharing: list[list[str]] = [[] for _ in planes]
+        for entry, number in zip(inputs, plane_of, strict=True):
+            sharing[number].append(entry.kernel.name)
+        steps = tuple(
+            Step(f"{view}: {plane.label} for {', '.join(names)}", _operations(plane, layout[view]))
+            for (view, plane), names in zip(planes, sharing, strict=True)
+        )
     steps += tuple(
         Step(f"layer of {layer.n_units} x {layer.n_inputs}, {layer.activation.name}", 2.0 * layer.weights.numel())
         for layer in layers
     )
+    if n_components:
+        steps += (Step(f"projection to {n_components} components", 2.0 * n_columns * n_components, "sample"),)
     copied = sum(layout[entry.view] for entry, form in zip(inputs, forms, strict=True) if form.statistic.features)
     per_sample = size * (2 * width + copied + 3 * len(inputs))
-    fixed = size * n_columns * n_components if n_components else 0
+    n_projected = n_columns if n_components else 0
+    fixed, responses = size * n_projected * (n_components or 0), size * n_projected
     if backend is cpu:
         widest = max(len(inputs), *(layer.n_units for layer in layers))
-        columns_at_once = n_columns if n_components else 0
-        fixed += torch.get_num_threads() * cpu.thread_bytes(size, len(planes), widest, width, columns_at_once)
-    responses = size * (n_columns if n_components else 0)
+        fixed += torch.get_num_threads() * cpu.thread_bytes(size, len(planes), widest, width, n_projected)
     keep = per_sample * n_columns <= budget // PREPARED_SHARE
     cache = CPU_BLOCK_BYTES
     if device.type == "cuda":
@@ -149,9 +160,6 @@ def make_plan(
         n_rows, n_columns, n_planes * size, per_sample, responses, min(cache, room), room, symmetric
     )
     held = per_sample * (n_columns if keep else columns) + fixed
-    row_steps = (
-        (Step(f"projection to {n_components} components", 2.0 * n_columns * n_components),) if n_components else ()
-    )
     return Plan(
         evaluator=evaluator,
         n_rows=n_rows,
@@ -161,7 +169,6 @@ def make_plan(
         symmetric=symmetric,
         keep_columns=keep,
         steps=steps,
-        row_steps=row_steps,
         block_bytes=held
         + (IN_FLIGHT if streamed else 1) * (rows * (per_sample + responses) + n_planes * size * rows * columns),
         result_bytes=size * n_rows * (n_components or n_columns),
@@ -180,22 +187,5 @@ def _block_shape(
     return max(1, min(n, rows)), max(1, columns)
 
 
-def _fused_steps(
-    inputs: Sequence[ViewKernel], planes: list[Plane], plane_of: list[int], layout: Layout
-) -> tuple[Step, ...]:
-    steps = []
-    for number, (view, plane) in enumerate(planes):
-        shared = [entry.kernel.name for entry, own in zip(inputs, plane_of, strict=True) if own == number]
-        what = f"{view}: {plane.label} for {', '.join(shared)}"
-        steps.append(Step(what, float(plane.statistic.operations_per_feature * layout[view])))
-    return tuple(steps)
-
-
-def _reference_steps(inputs: Sequence[ViewKernel], forms: Sequence[Form], layout: Layout) -> tuple[Step, ...]:
-    return tuple(
-        Step(
-            f"{entry.view}: {entry.kernel.name}",
-            float(form.statistic.statistic.operations_per_feature * layout[entry.view]),
-        )
-        for entry, form in zip(inputs, forms, strict=True)
-    )
+def _operations(statistic: PairStatistic, width: int) -> float:
+    return float(statistic.statistic.operations_per_feature * width)

@@ -7,8 +7,8 @@ them, for every elementary kernel q,
     v = (slope_q T[plane_q, i, j] + shift_qi + shift_qj) gain_qi gain_qj
     k_q = f_q(v) factor_qi factor_qj
 
-with f_q one of `kernels.Operation`, and then the network's layers on (k_q). A sample's part of it, three numbers per
-kernel, is `Sides`.
+with f_q one of `kernels.Operation`, and then the network's layers on (k_q). A sample's part of it are three numbers per
+kernel, shift, gain and factor: those of n samples are a tensor (3, n_kernels, n).
 """
 
 from __future__ import annotations
@@ -20,6 +20,17 @@ import numpy as np
 from torch import Tensor
 
 CODE_LEVELS = 255  # of an 8-bit code
+
+
+class Term(IntEnum):
+    """What a statistic is the sum of, over the features d."""
+
+    PRODUCT = 0  # x_d z_d
+    MINIMUM = 1  # min(x_d, z_d)
+    CITY_BLOCK = 2  # |x_d - z_d|
+    CHI_SQUARE = 3  # (x_d - z_d)^2 / (x_d + z_d)
+    MINIMUM_OF_CODES = 4
+    GIVEN = 5  # nothing: values that are there already
 
 
 class Function(IntEnum):
@@ -43,15 +54,6 @@ class Elementary:
 
     def __len__(self) -> int:
         return len(self.operation)
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The samples' own numbers, (n_kernels, n) each: of the rows or of the columns of a block."""
-
-    shift: Tensor
-    gain: Tensor
-    factor: Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from torch import Tensor
 from gramless.kernels.base import Domain, Kernel, registered
 from gramless.kernels.formula import Formula
 from gramless.kernels.operations import Operation
-from gramless.kernels.statistics import FARTHEST_APART, Statistic, distance
+from gramless.kernels.statistics import FARTHEST, Statistic, distance
 from gramless.support.checks import Interval, StrOptions, whole
 
 Scale = float | Literal["mean", "neighbours"]
@@ -21,7 +21,7 @@ ENOUGH = {"mean": (250, 1_000), "neighbours": (1_000, 5_000)}
 """Samples that are asked for their distances, and samples that those are to. A mean settles soon, to about 1 %; who the
 nearest are depends on how many there are."""
 
-SMALLEST, LARGEST = 1 / FARTHEST_APART, FARTHEST_APART
+SMALLEST, LARGEST = 1 / FARTHEST, FARTHEST
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from functools import cache
 from math import sqrt
 
 import torch
-from torch import Tensor, where
+from torch import Tensor
 
 from gramless.errors import DataError
 from gramless.kernels.operations import inverse_root
 
 TILE_ELEMENTS = 1 << 17  # of an n x m x features tensor that is in memory at once: caches hold them
 COINCIDING = 1e-13  # of the squared size of the data, in float64
-FARTHEST_APART = 1e150  # a mean distance is a scale, and the square of one is a number
+FARTHEST = 1e150  # distance: its square is a number
 
 
 class Statistic(Enum):
@@ -44,7 +44,7 @@ def _chi_square(x: Tensor, z: Tensor) -> Tensor:
     return difference * (difference / (x + z).clamp_min(torch.finfo(x.dtype).tiny))  # 0 / 0 = 0
 
 
-TERMS: dict[Statistic, Callable[[Tensor, Tensor], Tensor]] = {
+SUMMANDS: dict[Statistic, Callable[[Tensor, Tensor], Tensor]] = {
     Statistic.MINIMUM: torch.minimum,
     Statistic.CITY_BLOCK: lambda x, z: (x - z).abs(),
     Statistic.CHI_SQUARE: _chi_square,
@@ -59,11 +59,11 @@ def pair_statistic(statistic: Statistic, x: Tensor, z: Tensor) -> Tensor:
     if statistic is Statistic.SQUARED_DISTANCE:
         return squared_distance(x, z)
     if statistic is Statistic.CITY_BLOCK:
-        return city_block_distance(x, z)
+        return torch.cdist(x, z, p=1.0)
     if statistic is Statistic.MINIMUM:  # min(a, b) = (a + b - |a - b|) / 2
-        return (x.sum(1)[:, None] + z.sum(1)).sub_(city_block_distance(x, z)).mul_(0.5)
+        return (x.sum(1)[:, None] + z.sum(1)).sub_(torch.cdist(x, z, p=1.0)).mul_(0.5)
     rows = max(1, TILE_ELEMENTS // max(1, z.numel()))
-    return torch.cat([TERMS[statistic](tile[:, None, :], z).sum(2) for tile in x.split(rows)])
+    return torch.cat([SUMMANDS[statistic](tile[:, None, :], z).sum(2) for tile in x.split(rows)])
 
 
 def own_statistic(statistic: Statistic, x: Tensor) -> Tensor:
@@ -102,11 +102,6 @@ def largest_term(x: Tensor, z: Tensor) -> Tensor:
     return (x - centre).square().sum(1).max() + (z - centre).square().sum(1).max()
 
 
-def city_block_distance(x: Tensor, z: Tensor) -> Tensor:
-    """|x_i - z_j|_1: (n, m)."""
-    return torch.cdist(x, z, p=1.0)
-
-
 def largest_feature(statistic: Statistic, most: float, width: int) -> float:
     """Features of so many columns up to this absolute value have statistics up to `most`, a quarter of the last number
     of their type."""
@@ -115,13 +110,10 @@ def largest_feature(statistic: Statistic, most: float, width: int) -> float:
     if statistic is Statistic.MINIMUM:
         return most / width
     if statistic is Statistic.CITY_BLOCK:
-        return min(most, FARTHEST_APART / 4) / width
+        return min(most, FARTHEST / 4) / width
     if statistic is Statistic.SQUARED_DISTANCE:  # those that float32 does not hold are taken in float64
         most = torch.finfo(torch.float64).max / 16
     return sqrt(most / width)
-
-
-FARTHEST = 1e150  # from the centre, in units of the factors: its square is still a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +127,9 @@ class Features:
 
     def __call__(self, x: Tensor) -> Tensor:
         """(n, d) of samples (n, d)."""
-        return self.of_roots(take_root(x, self.root))
+        for _ in range(self.root.bit_length() - 1):  # square roots of square roots
+            x = x.sqrt()
+        return self.of_roots(x)
 
     def of_roots(self, roots: Tensor) -> Tensor:
         """The same from x^(1 / root)."""
@@ -166,12 +160,5 @@ def roots(root: int) -> Features:
 def unit_rows(x: Tensor) -> Tensor:
     """Rows of length 1; a row of zeros stays one."""
     largest = x.detach().abs().amax(1, keepdim=True)
-    x = x / where(largest > 0, largest, 1.0)  # so that no square overflows
+    x = x / torch.where(largest > 0, largest, 1.0)  # so that no square overflows
     return x * inverse_root(x.square().sum(1))[:, None]
-
-
-def take_root(x: Tensor, root: int) -> Tensor:
-    """x^(1 / root) by square roots of square roots."""
-    for _ in range(root.bit_length() - 1):
-        x = x.sqrt()
-    return x

@@ -147,7 +147,9 @@ def replace_missing(
 ) -> None:
     """Put what is expected of one view, given the others, in its place in x where it is missing."""
     if lacks.any():
-        expected = predicted(name, regression, {view: rows[lacks] for view, rows in x.items()}, known)
+        lacking = {view: rows[lacks] for view, rows in x.items()}
+        learned_from = {view: rows[regression.rows] for view, rows in known.items()}
+        expected = similarity(name, lacking, learned_from) @ regression.weights + regression.mean
         x[name] = x[name].index_put((lacks,), units(units.back(expected)))
 
 
@@ -166,12 +168,6 @@ def learned(name: str, known: ViewRows, lacks: Tensor) -> Regression:
         errors.append((basis @ (left[:, None] * turned) / unexplained[:, None]).square().sum().item())
     best = RIDGES[int(np.argmin(errors))]
     return Regression(rows, basis @ (turned / (values + best)[:, None]), mean)
-
-
-def predicted(name: str, regression: Regression, x: ViewRows, known: ViewRows) -> Tensor:
-    """What is expected of a view: (n, width)."""
-    some = {view: z[regression.rows] for view, z in known.items()}
-    return similarity(name, x, some) @ regression.weights + regression.mean
 
 
 def similarity(name: str, x: ViewRows, z: ViewRows) -> Tensor:

@@ -13,12 +13,13 @@ from gramless.support import progress
 
 CALL = """
 import numpy as np
-from gramless.engine.cpu import statistics
+from gramless.engine.cpu import sums
+from gramless.engine.program import Term
 x = np.ones((1, 3), np.float32)
 out = np.empty((1, 1), np.float32)
-statistics.minimum_sums(x, x, out)
+sums.feature_sums(Term.MINIMUM, x, x, out)
 assert out[0, 0] == 3
-print(sum(statistics._minimum_sums.dispatcher.stats.cache_hits.values()))
+print(sum(sums._LOOPS[Term.MINIMUM].dispatcher.stats.cache_hits.values()))
 """
 
 

@@ -46,7 +46,7 @@ def expected(values, slopes, layers):
 )
 def test_gradients_of_every_layer_and_function(n_pairs, widths, functions, seed):
     problem = random_problem(seed, n_pairs, widths, functions)
-    found = cpu.backward(*problem)
+    found = cpu.network_gradients(*problem)
     for gradient, exact in zip(found, expected(*problem), strict=True):
         assert gradient.dtype == np.float64
         np.testing.assert_allclose(gradient, exact, rtol=1e-5, atol=2e-5 * n_pairs**0.5)
@@ -54,30 +54,30 @@ def test_gradients_of_every_layer_and_function(n_pairs, widths, functions, seed)
 
 def test_a_wide_network_on_many_pairs():
     problem = random_problem(0, 20_011, [40, 80], [Function.TANH, Function.EXP])
-    for gradient, exact in zip(cpu.backward(*problem), expected(*problem), strict=True):
+    for gradient, exact in zip(cpu.network_gradients(*problem), expected(*problem), strict=True):
         np.testing.assert_allclose(gradient, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
 
 
 def test_a_constant_polynomial_has_no_gradient():
     values, slopes, layers = random_problem(1, 30, [3], [Function.IDENTITY])
     constant = DenseLayer(layers[0].weights, Function.POLYNOMIAL, (2.5,))
-    assert (cpu.backward(values, slopes, [constant])[0] == 0).all()
+    assert (cpu.network_gradients(values, slopes, [constant])[0] == 0).all()
 
 
 def test_large_sinh_has_a_finite_rate():
     values = np.full((1, 3), 80.0, np.float32)
     layer = DenseLayer(torch.ones(1, 1), Function.SINH)
     exact = 3 * 80.0 * np.cosh(80.0)
-    np.testing.assert_allclose(cpu.backward(values, np.ones(3, np.float32), [layer])[0], exact, rtol=1e-5)
+    np.testing.assert_allclose(cpu.network_gradients(values, np.ones(3, np.float32), [layer])[0], exact, rtol=1e-5)
 
 
 def test_results_are_reproducible_and_parts_add_up():
     problem = random_problem(2, 3000, [9, 7], [Function.TANH, Function.EXP])
-    one = cpu.backward(*problem)
+    one = cpu.network_gradients(*problem)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        two, again = cpu.backward(*problem), cpu.backward(*problem)
+        two, again = cpu.network_gradients(*problem), cpu.network_gradients(*problem)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

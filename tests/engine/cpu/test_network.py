@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramless.engine import cpu
-from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function, Term
 from gramless.kernels import Operation
 
 F32 = np.float32
@@ -50,8 +50,7 @@ def random_kernels(rng, n_kernels, n_planes, n, m):
         rng.uniform(-0.6, 0.6, n_kernels).astype(F32),
     )
     rows, columns = (
-        Sides(*(torch.from_numpy(rng.uniform(low, high, (n_kernels, k)).astype(F32)) for low, high in SIDES))
-        for k in (n, m)
+        torch.from_numpy(np.array([rng.uniform(low, high, (n_kernels, k)) for low, high in SIDES], F32)) for k in (n, m)
     )
     return elementary, rows, columns
 
@@ -71,34 +70,29 @@ def evaluated(planes, elementary, rows, columns, layers, scale, matrix=None):
     m = planes.shape[2] if matrix is None else len(matrix)
     out = np.full((planes.shape[1], m), np.nan, planes.dtype)
     packed = cpu.pack_layers(layers, len(elementary), planes.dtype)
-    numbers, panels = side_array(rows, planes.dtype), None if matrix is None else cpu.in_panels(matrix)
+    numbers, panels = rows.numpy().astype(planes.dtype), None if matrix is None else cpu.in_panels(matrix)
     assert cpu.evaluate(program(planes, elementary, columns), list(planes), numbers, packed, scale, out, panels)
     return out
 
 
 def kernel_values(planes, elementary, rows, columns):
     out = np.full((len(elementary), *planes.shape[1:]), np.nan, planes.dtype)
-    none, numbers = cpu.no_layers(len(elementary), planes.dtype), side_array(rows, planes.dtype)
+    none, numbers = cpu.no_layers(len(elementary), planes.dtype), rows.numpy().astype(planes.dtype)
     assert cpu.evaluate(program(planes, elementary, columns), list(planes), numbers, none, 3.0, out)
     return out
 
 
 def program(planes, elementary, columns):
-    sums = [cpu.PairSums(k, cpu.Term.GIVEN, planes.shape[2]) for k in range(len(planes))]
+    sums = [cpu.PairSums(k, Term.GIVEN, planes.shape[2]) for k in range(len(planes))]
     kernels = cpu.pack_kernels(elementary, columns, planes.dtype)
     return cpu.Packed(cpu.pack_statistics(sums), kernels, cpu.no_kernels(planes.dtype))
-
-
-def side_array(sides, dtype):
-    return torch.stack([sides.shift, sides.gain, sides.factor]).numpy().astype(dtype)
 
 
 def expected_kernels(planes, elementary, rows, columns):
     values = []
     for q in range(len(elementary)):
         (shift, gain, factor), (other_shift, other_gain, other_factor) = (
-            (side.shift[q].double().numpy(), side.gain[q].double().numpy(), side.factor[q].double().numpy())
-            for side in (rows, columns)
+            side[:, q].double().numpy() for side in (rows, columns)
         )
         v = float(elementary.slope[q]) * planes[elementary.plane[q]].astype(np.float64)
         v = (v + shift[:, None] + other_shift) * gain[:, None] * other_gain
@@ -144,13 +138,12 @@ def test_elementary_values_at_every_size(m, n, n_kernels, seed):
 
 
 @given(st.integers(1, 2100), widths, many_functions, st.integers(0, 999))
-def test_forward_at_every_size(n_pairs, widths, functions, seed):
+def test_network_values_at_every_size(n_pairs, widths, functions, seed):
     rng = np.random.default_rng(seed)
     values = rng.uniform(-1, 1, (widths[0], n_pairs)).astype(F32)
     layers = random_layers(rng, [*widths, 1], functions)
-    out = np.full(n_pairs, np.nan, F32)
-    cpu.forward(values, layers, -0.5, out)
-    np.testing.assert_allclose(out, -0.5 * expected_network(values.astype(np.float64), layers), rtol=1e-5, atol=1e-5)
+    exact = expected_network(values.astype(np.float64), layers)
+    np.testing.assert_allclose(cpu.network_values(values, layers), exact, rtol=1e-5, atol=1e-5)
 
 
 DOUBLES = np.concatenate([-np.geomspace(1e-300, 700, 20_001), [0.0], np.geomspace(1e-300, 700, 20_001)])
@@ -201,9 +194,7 @@ def test_evaluate_in_float64(m, n, widths, functions, seed):
 
 def through(function, t):
     """The network that is nothing but this function."""
-    out = np.empty_like(t)
-    cpu.forward(t[None], [DenseLayer(torch.ones(1, 1), function, COEFFICIENTS)], 1.0, out)
-    return out
+    return cpu.network_values(t[None], [DenseLayer(torch.ones(1, 1), function, COEFFICIENTS)])
 
 
 SIZES = np.concatenate([np.geomspace(1e-37, 1e-3, 5001), np.linspace(1e-3, 20, 50_001), [88.0, 1e5, 1e30]])
@@ -234,8 +225,8 @@ def test_functions_end_where_float32_does():
 
 def kernel_of(operation, t, exponent=1):
     """The elementary kernel that is nothing but this operation."""
-    one = Sides(torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
-    many = Sides(torch.zeros(1, len(t)), torch.ones(1, len(t)), torch.ones(1, len(t)))
+    one = torch.tensor([0.0, 1.0, 1.0])[:, None, None]
+    many = one.expand(3, 1, len(t))
     elementary = Elementary(
         *(np.array([k], np.int32) for k in (operation, 0)), np.array([exponent], t.dtype), np.ones(1, t.dtype)
     )
@@ -280,15 +271,15 @@ def test_a_gaussian_of_a_sample_with_itself_is_exactly_one(rng):
     squares = (rng.random(70) * 1e6).astype(F32)
     kinds = (np.array([k], np.int32) for k in (Operation.EXPONENTIAL, 0))
     elementary = Elementary(*kinds, np.ones(1, F32), np.array([2.0], F32))
-    ones = torch.ones(1, 70)
-    sides = Sides(-torch.from_numpy(squares)[None], ones, ones)
+    sides = torch.ones(3, 1, 70)
+    sides[0] = -torch.from_numpy(squares)
     planes = np.tile(squares, (1, 70, 1))
     assert (np.diag(kernel_values(planes, elementary, sides, sides)[0]) == 1).all()
 
 
 def test_layers_that_do_not_fit_are_refused(rng):
-    values, out = rng.random((3, 5), dtype=F32), np.empty(5, F32)
+    values = rng.random((3, 5), dtype=F32)
     with pytest.raises(AssertionError):
-        cpu.forward(values, random_layers(rng, [4, 1], [Function.TANH]), 1.0, out)
+        cpu.network_values(values, random_layers(rng, [4, 1], [Function.TANH]))
     with pytest.raises(AssertionError):
-        cpu.forward(values, random_layers(rng, [3, 2], [Function.TANH]), 1.0, out)
+        cpu.network_values(values, random_layers(rng, [3, 2], [Function.TANH]))

@@ -15,7 +15,7 @@ from gramless.engine.cpu import target
 
 ROOT = Path(__file__).parents[3]
 PROPERTIES = (
-    "tests/engine/cpu/test_statistics.py",
+    "tests/engine/cpu/test_sums.py",
     "tests/engine/cpu/test_network.py",
     "tests/engine/test_evaluator.py",
 )

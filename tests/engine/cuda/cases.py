@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function
 from gramless.kernels import Operation
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -16,7 +16,7 @@ def tensor(array):
 def sides(rng, n_kernels, n):
     """With slopes up to 0.6, statistics stay below 0.903: at 1 the condition of an angle is infinite."""
     limits = ((-0.2, 0.2), (0.5, 0.95), (0.5, 1))  # of shift, gain, factor
-    return Sides(*(tensor(rng.uniform(low, high, (n_kernels, n))) for low, high in limits))
+    return tensor([rng.uniform(low, high, (n_kernels, n)) for low, high in limits])
 
 
 def pairs(rng, n_kernels, n, m, operations=tuple(Operation)):

@@ -14,8 +14,8 @@ def elementary_values(planes, elementary, rows, columns):
     planes = double(planes)
     found = []
     for q in range(len(elementary)):
-        row_shift, row_gain, row_factor = (double(part)[q][:, None] for part in (rows.shift, rows.gain, rows.factor))
-        shift, gain, factor = (double(part)[q][None, :] for part in (columns.shift, columns.gain, columns.factor))
+        row_shift, row_gain, row_factor = (part[q][:, None] for part in double(rows))
+        shift, gain, factor = (part[q][None, :] for part in double(columns))
         v = (float(elementary.slope[q]) * planes[elementary.plane[q]] + row_shift + shift) * row_gain * gain
         found.append(operation(v, elementary.operation[q], elementary.exponent[q]) * row_factor * factor)
     return np.stack(found)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramless.engine.program import DenseLayer, Elementary, Function, Sides
+from gramless.engine.program import DenseLayer, Elementary, Function
 from gramless.kernels import Operation
 from gramless.network import reference
 from tests.engine.cuda import oracle
@@ -15,6 +15,12 @@ from tests.engine.cuda.cases import layers, pairs, tensor
 pytest.importorskip("triton", reason="the CUDA evaluators are written in Triton")
 
 from gramless.engine.cuda import given_values, network
+
+
+def plain_sides(n):
+    """Of one kernel, which is nothing but its operation: a shift of 0, a gain and a factor of 1."""
+    return tensor(np.repeat([[[0.0]], [[1.0]], [[1.0]]], n, axis=2))
+
 
 HIDDEN = st.sampled_from([Function.IDENTITY, Function.TANH, Function.SINH, Function.POLYNOMIAL])
 OUTPUT = st.sampled_from(list(Function))
@@ -43,34 +49,34 @@ def test_any_network_on_any_kernels(program, n, m):
 
 @settings(max_examples=12)
 @given(program=programs(), n_pairs=st.sampled_from([1, 63, 64, 65, 520]))
-def test_forward_on_given_values(program, n_pairs):
+def test_values_on_given_values(program, n_pairs):
     rng, n_kernels, net = program
     values = tensor(rng.uniform(0, 1, (n_kernels, n_pairs)))
-    expected = 0.3 * oracle.network(oracle.double(values), net)
-    np.testing.assert_allclose(given_values.forward(values, net, 0.3).cpu(), expected, rtol=3e-6)
+    expected = oracle.network(oracle.double(values), net)
+    np.testing.assert_allclose(given_values.network_values(values, net).cpu(), expected, rtol=3e-6)
 
 
 @settings(max_examples=12)
 @given(program=programs(), n_pairs=st.sampled_from([1, 63, 65, 130]))
-def test_backward_is_the_chain_rule(program, n_pairs):
+def test_gradients_are_the_chain_rule(program, n_pairs):
     rng, n_kernels, net = program
     values, slopes = tensor(rng.uniform(0, 1, (n_kernels, n_pairs))), tensor(rng.normal(size=n_pairs))
     expected = oracle.gradients(oracle.double(values), oracle.double(slopes), net)
     size = oracle.gradients(oracle.double(values), np.abs(oracle.double(slopes)), net)
-    found = given_values.backward(values, slopes, net)
+    found = given_values.network_gradients(values, slopes, net)
     for gradient, exact, largest in zip(found, expected, size, strict=True):
         assert gradient.dtype == torch.float64
         np.testing.assert_allclose(gradient.cpu(), exact, atol=3e-6 * np.abs(largest).max())
 
 
-def test_programs_of_the_backward_pass_add_up_the_same_way_every_time(rng, monkeypatch):
+def test_programs_of_the_gradients_add_up_the_same_way_every_time(rng, monkeypatch):
     monkeypatch.setattr("gramless.engine.cuda.given_values.PROGRAMS", 2)
     net = layers(rng, 40, [40], [Function.TANH, Function.EXP])  # several pieces of inputs and of units
     values, slopes = tensor(rng.uniform(0, 1, (40, 300))), tensor(rng.normal(size=300))
-    found = given_values.backward(values, slopes, net)
+    found = given_values.network_gradients(values, slopes, net)
     for gradient, exact in zip(found, oracle.gradients(oracle.double(values), oracle.double(slopes), net), strict=True):
         np.testing.assert_allclose(gradient.cpu(), exact, atol=3e-6 * np.abs(exact).max())
-    for first, second in zip(found, given_values.backward(values, slopes, net), strict=True):
+    for first, second in zip(found, given_values.network_gradients(values, slopes, net), strict=True):
         assert torch.equal(first, second)
 
 
@@ -94,7 +100,7 @@ def test_the_papers_network(rng, precision):
         np.repeat([1, 2, 1, 1], 10).astype(np.float32),
         np.ones(40, np.float32),
     )
-    block = planes, elementary, *(Sides(*(tensor(rng.uniform(-0.5, 1, (40, k))) for _ in range(3))) for k in (n, 65))
+    block = planes, elementary, *(tensor(rng.uniform(-0.5, 1, (3, 40, k))) for k in (n, 65))
     net = layers(rng, 40, [80], [Function.TANH, Function.EXP])
     expected = oracle.network(oracle.elementary_values(*block).reshape(40, -1), net).reshape(n, 65)
     found = network.evaluate(*block, net, 1.0, precision=precision).cpu()
@@ -113,7 +119,7 @@ def test_wide_and_deep_networks_go_through_torch_in_chunks(rng, monkeypatch):
         np.testing.assert_allclose(network.evaluate(*block, net, 2.0).cpu(), expected, rtol=3e-6)
         slopes = rng.normal(size=15)
         for gradient, exact in zip(
-            given_values.backward(tensor(values), tensor(slopes), net),
+            given_values.network_gradients(tensor(values), tensor(slopes), net),
             oracle.gradients(values, slopes, net),
             strict=True,
         ):
@@ -126,7 +132,7 @@ def test_functions_are_relatively_accurate_everywhere(function, rng):
     x = tensor(np.concatenate([sizes, -sizes])[None, :])
     unit = DenseLayer(tensor([[1.0]]), function)
     expected = oracle.network(oracle.double(x), [unit])
-    np.testing.assert_allclose(given_values.forward(x, [unit], 1.0).cpu(), expected, rtol=2e-6, atol=1e-37)
+    np.testing.assert_allclose(given_values.network_values(x, [unit]).cpu(), expected, rtol=2e-6, atol=1e-37)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_functions_saturate(function, expected):
     x = tensor([[np.inf, -np.inf, 1e30]])
     unit = DenseLayer(tensor([[1.0]]), function)
     with np.errstate(all="ignore"):  # the interpreter's, which computes both sides of a choice
-        np.testing.assert_array_equal(given_values.forward(x, [unit], 1.0).cpu(), expected)
+        np.testing.assert_array_equal(given_values.network_values(x, [unit]).cpu(), expected)
 
 
 @pytest.mark.parametrize("operation", [Operation.ARC_COSINE_0, Operation.ARC_COSINE_1, Operation.ARC_COSINE_2])
@@ -147,9 +153,7 @@ def test_arc_cosines_up_to_both_ends(operation):
     elementary = Elementary(
         np.array([operation], np.int32), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones(1, np.float32)
     )
-    plain = [
-        Sides(tensor(np.zeros((1, n))), tensor(np.ones((1, n))), tensor(np.ones((1, n)))) for n in planes.shape[1:]
-    ]
+    plain = [plain_sides(n) for n in planes.shape[1:]]
     found = network.elementary_values(planes, elementary, *plain)
     np.testing.assert_allclose(found[0].cpu(), oracle.operation(oracle.double(planes[0]), operation), atol=2e-6)
 
@@ -160,7 +164,7 @@ def test_inverse_powers_from_tiny_numbers_to_the_last(exponent):
     planes = tensor(t[None, None, :])
     kinds = (np.array([kind], np.int32) for kind in (Operation.INVERSE_POWER, 0))
     elementary = Elementary(*kinds, np.array([exponent], np.float32), np.ones(1, np.float32))
-    plain = [Sides(*(tensor(np.full((1, n), value)) for value in (0.0, 1.0, 1.0))) for n in planes.shape[1:]]
+    plain = [plain_sides(n) for n in planes.shape[1:]]
     found = network.elementary_values(planes, elementary, *plain)[0].cpu().numpy()
     logarithm = float(np.float32(exponent)) * np.log1p(np.maximum(oracle.double(planes[0]), 0))
     exact = oracle.operation(oracle.double(planes[0]), Operation.INVERSE_POWER, np.float32(exponent))
@@ -172,18 +176,7 @@ def test_padding_of_huge_and_tiny_kernels_adds_nothing():
     elementary = Elementary(
         np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones(1, np.float32)
     )
-    sides = [Sides(*(tensor(np.full((1, n), value)) for value in (0.0, 1.0, 1.0))) for n in (1, 3)]
+    sides = [plain_sides(n) for n in (1, 3)]
     net = [DenseLayer(tensor([[1.0], [2.0]]), Function.IDENTITY), DenseLayer(tensor([[1.0, 1.0]]), Function.IDENTITY)]
     found = network.evaluate(planes, elementary, *sides, net, 1.0)
     np.testing.assert_allclose(found.cpu(), [[3e30, 3e-30, 0.0]], rtol=1e-6)
-
-
-def test_writes_into_out(rng):
-    block, net = pairs(rng, 2, 3, 4), layers(rng, 2, [2], [Function.TANH, Function.EXP])
-    out = tensor(np.full((3, 4), np.nan))
-    assert network.evaluate(*block, net, 1.0, out) is out
-    values = tensor(np.full((2, 3, 4), np.nan))
-    assert network.elementary_values(*block, values) is values
-    flat = tensor(np.full(12, np.nan))
-    assert given_values.forward(values.flatten(1), net, 1.0, flat) is flat
-    torch.testing.assert_close(flat, out.flatten())

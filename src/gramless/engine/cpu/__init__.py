@@ -1,8 +1,8 @@
 """The evaluators on the CPU: Numba, with explicit vectors."""
 
-from gramless.engine.cpu.gradient import backward
+from gramless.engine.cpu.gradient import network_gradients
 from gramless.engine.cpu.moments import moments
-from gramless.engine.cpu.network import evaluate, forward, thread_bytes
+from gramless.engine.cpu.network import evaluate, network_values, thread_bytes
 from gramless.engine.cpu.packing import (
     Layers,
     Own,
@@ -14,36 +14,23 @@ from gramless.engine.cpu.packing import (
     pack_layers,
     pack_statistics,
 )
-from gramless.engine.cpu.pair_tiles import Term
 from gramless.engine.cpu.panels import in_panels
-from gramless.engine.cpu.statistic_slopes import chi_square_slopes, city_block_slopes, minimum_slopes
-from gramless.engine.cpu.statistics import (
-    chi_square_distances,
-    city_block_distances,
-    encode,
-    minimum_sums,
-    minimum_sums_of_codes,
-)
+from gramless.engine.cpu.slopes import feature_slopes
+from gramless.engine.cpu.sums import encode, feature_sums
 
 __all__ = [
     "Layers",
     "Own",
     "Packed",
     "PairSums",
-    "Term",
-    "backward",
-    "chi_square_distances",
-    "chi_square_slopes",
-    "city_block_distances",
-    "city_block_slopes",
     "encode",
     "evaluate",
-    "forward",
+    "feature_slopes",
+    "feature_sums",
     "in_panels",
-    "minimum_slopes",
-    "minimum_sums",
-    "minimum_sums_of_codes",
     "moments",
+    "network_gradients",
+    "network_values",
     "no_kernels",
     "no_layers",
     "pack_kernels",

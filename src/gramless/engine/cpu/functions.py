@@ -149,19 +149,15 @@ def log_plus_one(code: VectorCode, x: Any) -> Any:
 
 def tanh(code: VectorCode, x: Any) -> Any:
     """Every number for itself: a division that several share would round each by what the others are."""
-    return code.quotient(*_tanh_fraction(code, x))
-
-
-def _tanh_fraction(code: VectorCode, x: Any) -> tuple[Any, Any]:
-    """Two numbers whose ratio is tanh x."""
     builder = code.builder
     if code.element is F32:
         x = code.clip(x, -_TANH_END, _TANH_END)
         square = builder.fmul(x, x)
-        return builder.fmul(x, code.polynomial(square, _TANH_P)), code.polynomial(square, _TANH_Q)  # from 1 to 180
+        above = builder.fmul(x, code.polynomial(square, _TANH_P))
+        return code.quotient(above, code.polynomial(square, _TANH_Q))  # the divisor is from 1 to 180
     x = code.clip(x, -20.0, 20.0)  # beyond, it is 1
     less_one = _exp_minus_one(code, builder.fadd(x, x))
-    return less_one, builder.fadd(less_one, code.constant(2.0))  # up to e^40
+    return code.quotient(less_one, builder.fadd(less_one, code.constant(2.0)))  # up to e^40
 
 
 def sinh(code: VectorCode, x: Any) -> Any:

@@ -16,7 +16,7 @@ from numba import njit
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.network import activate, load_tile, multiply, tile_memory
-from gramless.engine.cpu.packing import Numbers, check_floats, pack_derivatives, pack_layers
+from gramless.engine.cpu.packing import Array, check_floats, pack_derivatives, pack_layers
 from gramless.engine.cpu.pair_tiles import PRODUCT, add_block
 from gramless.engine.cpu.threads import run, tasks
 from gramless.engine.cpu.vectors import one_like, size_of
@@ -28,7 +28,7 @@ PARTS = 64  # of the pairs, each with sums of its own, which are added up in one
 _IDENTITY, _TANH, _SINH, _EXP, _POLYNOMIAL = (int(function) for function in Function)
 
 
-def backward(values: Numbers, slopes: Numbers, layers: Sequence[DenseLayer]) -> list[np.ndarray]:
+def network_gradients(values: Array, slopes: Array, layers: Sequence[DenseLayer]) -> list[np.ndarray]:
     """Gradients of sum_p slopes_p network(values[:, p]) with respect to every layer's weights, as float64 arrays.
 
     values (n_kernels, n_pairs) and slopes (n_pairs,) : C-contiguous, both float32 or both float64
@@ -40,14 +40,16 @@ def backward(values: Numbers, slopes: Numbers, layers: Sequence[DenseLayer]) -> 
     assert slopes.shape == values.shape[1:], "values and slopes are of different pairs"
     packed, derivatives = pack_layers(layers, len(values), values.dtype), pack_derivatives(layers, values.dtype)
     totals = np.zeros((min(PARTS, -(-len(slopes) // WIDTH)), packed.weights.size))
-    run(_backward, len(totals), values, slopes, packed, derivatives, totals)
+    run(_add_gradients, len(totals), values, slopes, packed, derivatives, totals)
     gradient = totals.sum(0)
     parts = np.split(gradient, packed.first_weight[1:])
     return [part.reshape(tuple(layer.weights.shape)) for part, layer in zip(parts, layers, strict=True)]
 
 
 @compiled
-def _backward(counter: Any, n_tasks: Any, values: Any, slopes: Any, layers: Any, derivatives: Any, totals: Any) -> Any:
+def _add_gradients(
+    counter: Any, n_tasks: Any, values: Any, slopes: Any, layers: Any, derivatives: Any, totals: Any
+) -> Any:
     n_pairs, zero = len(slopes), layers.weights[0]
     n_tiles = (n_pairs + WIDTH - 1) // WIDTH
     n_units = layers.widths.sum()

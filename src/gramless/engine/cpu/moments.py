@@ -13,14 +13,14 @@ from numba import njit
 
 from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.packing import Numbers, addresses
+from gramless.engine.cpu.packing import Array, addresses
 from gramless.engine.cpu.threads import run, tasks
 from gramless.engine.cpu.vectors import one_like, size_of
 
 NUMBERS_OF_A_TASK = 1 << 18
 
 
-def moments(views: Sequence[Numbers]) -> np.ndarray:
+def moments(views: Sequence[Array]) -> np.ndarray:
     """sum_d x_d, |x|^2, min_d x_d and max_d x_d of every row of C-contiguous x (n, d), d >= 1: (n_views, 4, n).
 
     All views in float32, or all in float64.

@@ -20,9 +20,9 @@ from gramless.engine.cpu import tiles
 from gramless.engine.cpu.caching import compiled
 from gramless.engine.cpu.moments import own_numbers
 from gramless.engine.cpu.packing import (
+    Array,
     Kernels,
     Layers,
-    Numbers,
     Packed,
     Statistics,
     addresses,
@@ -39,7 +39,7 @@ from gramless.engine.cpu.pair_tiles import (
     add_block,
 )
 from gramless.engine.cpu.panels import LINE, ROWS, add_panel
-from gramless.engine.cpu.statistics import encode_into
+from gramless.engine.cpu.sums import encode_into
 from gramless.engine.cpu.threads import give_up, run, tasks
 from gramless.engine.cpu.tiles import TILE, UNITS
 from gramless.engine.cpu.vectors import intrinsic, one_like, size_of
@@ -82,20 +82,20 @@ def evaluate(
     width = out.shape[-1] if len(matrix) else m
     assert out.shape == ((n, width) if len(layers.function) else (n_kernels, n, m)), "out is of other pairs"
     assert not len(matrix) or len(matrix) == -(-width // TILE), "the matrix has another number of components"
-    height = _height(n)
-    statistics, kernels, own = program  # Numba is slow with named ones
-    packed = tuple(statistics), tuple(kernels), tuple(own), tuple(layers)
+    wanted = n // (TASKS_PER_THREAD * torch.get_num_threads())
+    height = min(max(wanted // ROWS, 1) * ROWS, MOST_ROWS)  # whole register tiles
+    packed = tuple(map(tuple, (*program, layers)))  # Numba is slow with named ones
     places = addresses(operands)
     return run(_evaluate, -(-n // height), height, packed, places, numbers, dtype.type(scale), matrix, out.reshape(-1))
 
 
-def forward(values: Numbers, layers: Sequence[DenseLayer], scale: float, out: Numbers) -> None:
-    """out (n_pairs,) = scale times the network's value, from elementary kernels in values (n_kernels, n_pairs)."""
-    values, out = np.asarray(values), np.asarray(out)
-    check_floats(out, values)
-    assert out.shape == values.shape[1:], "values and out are of different pairs"
-    packed = pack_layers(layers, len(values), out.dtype)
-    run(_forward, -(-len(out) // PAIRS_OF_A_TASK), values, packed, out.dtype.type(scale), out)
+def network_values(values: Array, layers: Sequence[DenseLayer]) -> np.ndarray:
+    """The network's value of every pair, (n_pairs,), from elementary kernels (n_kernels, n_pairs)."""
+    values = np.asarray(values)
+    check_floats(values)
+    out = np.empty(values.shape[1], values.dtype)
+    run(_fill, -(-len(out) // PAIRS_OF_A_TASK), values, pack_layers(layers, len(values), out.dtype), out)
+    return out
 
 
 def thread_bytes(size: int, n_planes: int, widest: int, n_features: int, n_columns: int) -> int:
@@ -104,12 +104,6 @@ def thread_bytes(size: int, n_planes: int, widest: int, n_features: int, n_colum
     size : bytes of a number; n_columns : of the matrix that responses are projected by
     """
     return size * (TILE * (n_planes * MOST_ROWS + 2 * widest) + MOST_ROWS * n_columns) + MOST_ROWS * n_features
-
-
-def _height(n: int) -> int:
-    """Rows of a task: whole register tiles."""
-    wanted = n // (TASKS_PER_THREAD * torch.get_num_threads())
-    return min(max(wanted // ROWS, 1) * ROWS, MOST_ROWS)
 
 
 @intrinsic
@@ -134,15 +128,6 @@ def _encode_rows(statistics: Any, places: Any, top: Any, bottom: Any, codes: Any
             numbers = carray(_pointer_to(x, zero), (count,))
             encode_into(numbers, np.float32(1.0 / statistics.step[plane]), codes[start : start + count])
             start += count
-
-
-@njit
-def _widths_of_codes(statistics: Any) -> Any:
-    total = 0
-    for plane in range(len(statistics.term)):
-        if statistics.term[plane] == MINIMUM_OF_CODES:
-            total += statistics.width[plane]
-    return total
 
 
 @njit
@@ -263,10 +248,10 @@ def multiply(weights: Any, n_units: Any, n_inputs: Any, values: Any, out: Any, w
         at = weights + size * unit * n_inputs
         to = out + size * unit * width
         if unit + UNITS <= n_units:
-            tiles.products(at, values, to, n_inputs, width, zero)
+            tiles.products(UNITS, at, values, to, n_inputs, width, zero)
             unit += UNITS
         else:
-            tiles.product(at, values, to, n_inputs, width, zero)
+            tiles.products(1, at, values, to, n_inputs, width, zero)
             unit += 1
 
 
@@ -311,7 +296,7 @@ def _evaluate(
     widest, n_planes = layers.widths.max(), len(statistics.term)
     values, spare = tile_memory(widest, TILE, scale), tile_memory(widest, TILE, scale)
     planes = tile_memory(n_planes * height, TILE, scale).reshape(n_planes, height, TILE)
-    codes = np.empty(height * _widths_of_codes(statistics), np.uint8)
+    codes = np.empty(height * statistics.width[statistics.term == MINIMUM_OF_CODES].sum(), np.uint8)
     layered, projected, n_components = len(layers.function) > 0, len(matrix) > 0, len(out) // max(n, 1)
     responses = tile_memory(height if projected else 0, m, scale)
     for task in tasks(counter, n_tasks):
@@ -351,15 +336,15 @@ def _evaluate(
 
 
 @compiled
-def _forward(counter: Any, n_tasks: Any, values: Any, layers: Any, scale: Any, out: Any) -> Any:
-    widest, n_pairs = layers.widths.max(), len(out)
-    tile, spare = tile_memory(widest, TILE, scale), tile_memory(widest, TILE, scale)
+def _fill(counter: Any, n_tasks: Any, values: Any, layers: Any, out: Any) -> Any:
+    widest, n_pairs, one = layers.widths.max(), len(out), one_like(layers.weights[0])
+    tile, spare = tile_memory(widest, TILE, one), tile_memory(widest, TILE, one)
     for task in tasks(counter, n_tasks):
         for first in range(task * PAIRS_OF_A_TASK, min(n_pairs, (task + 1) * PAIRS_OF_A_TASK), TILE):
             n_columns = min(TILE, n_pairs - first)
             load_tile(values, first, n_columns, tile)
             result = _network_tile(layers, tile, spare)
-            tiles.scale_to(result, np.intp(out.ctypes.data) + out.itemsize * first, n_columns, scale)
+            tiles.scale_to(result, np.intp(out.ctypes.data) + out.itemsize * first, n_columns, one)
 
 
 @njit

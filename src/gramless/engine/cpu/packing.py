@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from gramless.engine.program import DenseLayer, Elementary, Sides
+from gramless.engine.program import DenseLayer, Elementary
 
-Numbers = np.ndarray | Tensor
+Array = np.ndarray | Tensor
 """Arrays, or tensors on the CPU, of which np.asarray is a view."""
 
 
 class PairSums(NamedTuple):
-    """One statistic of all pairs: which `pair_tiles.Term` is summed over the features of rows and columns.
+    """One statistic of all pairs: which `program.Term` is summed over the features of rows and columns.
 
     The rows (n, width) are an operand of each evaluation, the columns lie at the address z, in panels (see `panels`);
     or the operand is the values (n, m) themselves, where they are GIVEN. Codes are made of the rows where the columns,
@@ -46,7 +46,7 @@ class Kernels(NamedTuple):
     plane: np.ndarray  # (n_kernels,) int32
     exponent: np.ndarray  # (n_kernels,)
     slope: np.ndarray  # (n_kernels,)
-    columns: np.ndarray  # (3, n_kernels, m): shifts, gains and factors
+    columns: np.ndarray  # (3, n_kernels, m)
 
 
 class Layers(NamedTuple):
@@ -97,11 +97,10 @@ def pack_statistics(sums: Sequence[PairSums]) -> Statistics:
     return Statistics(source, term, width, z, np.array([plane.step for plane in sums], float))
 
 
-def pack_kernels(elementary: Elementary, columns: Sides, dtype: Any) -> Kernels:
-    sides = [_array(numbers, dtype) for numbers in (columns.shift, columns.gain, columns.factor)]
+def pack_kernels(elementary: Elementary, columns: Tensor, dtype: Any) -> Kernels:
     operation, plane = (np.ascontiguousarray(numbers, np.int32) for numbers in (elementary.operation, elementary.plane))
     exponent, slope = (np.ascontiguousarray(numbers, dtype) for numbers in (elementary.exponent, elementary.slope))
-    return Kernels(operation, plane, exponent, slope, np.stack(sides))
+    return Kernels(operation, plane, exponent, slope, _array(columns, dtype))
 
 
 def pack_layers(layers: Sequence[DenseLayer], n_inputs: int, dtype: Any) -> Layers:

@@ -8,36 +8,20 @@ sum of d non-negative numbers below (SPAN / LANES + d / SPAN + 5) 2^-24 of it, 9
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from enum import IntEnum
+from itertools import chain
 from typing import Any
 
 from llvmlite import ir
-from numba import literally, njit, types
+from numba import literally, njit
 from numba.core import cgutils
-from numba.core.errors import RequireLiteralValue
-from numba.extending import intrinsic
 
 from gramless.engine.cpu.target import BYTE_LANES, BYTE_PRODUCTS, BYTE_SUMS, INTEGER_MINIMA, LANES, LONG_VECTORS
-from gramless.engine.cpu.vectors import I8, I32, I64, VectorCode, element_of, integer, size_of
+from gramless.engine.cpu.vectors import I8, I32, I64, Constant, VectorCode, integer, size_of, vector_function
+from gramless.engine.program import Term
 
 ROWS, COLUMNS = (6, 4) if LONG_VECTORS else (3, 3)  # totals in 32 or in 16 vector registers
 SPAN = 128 * LANES
-_intrinsic_of_constants: Any = intrinsic(prefer_literal=True)
-
-
-class Term(IntEnum):
-    """What is summed over d."""
-
-    PRODUCT = 0
-    MINIMUM = 1
-    CITY_BLOCK = 2
-    CHI_SQUARE = 3
-    MINIMUM_OF_CODES = 4
-    GIVEN = 5  # nothing: values that are there already
-
-
 PRODUCT, MINIMUM, CITY_BLOCK, CHI_SQUARE, MINIMUM_OF_CODES, GIVEN = (int(term) for term in Term)
 
 
@@ -62,138 +46,80 @@ def add_block(
                 pair = out + (i * out_stride + j) * out_size
                 last = n_columns - 1 - j
                 if full:
-                    _add_tile(literally(term), ROWS, zero, row, column, pair, length, d, last, out_stride, go_on)
+                    _add_tile(literally(term), ROWS, row, column, pair, length, d, last, out_stride, go_on, zero)
                 else:
-                    _add_tile(literally(term), 1, zero, row, column, pair, length, d, last, out_stride, go_on)
+                    _add_tile(literally(term), 1, row, column, pair, length, d, last, out_stride, go_on, zero)
             i += ROWS if full else 1
 
 
-@_intrinsic_of_constants
+@vector_function
 def _add_tile(
-    typing: Any,
-    term: Any,
-    rows: Any,
-    zero: Any,
-    x: Any,
-    z: Any,
-    out: Any,
-    length: Any,
-    stride: Any,
-    last_column: Any,
-    out_stride: Any,
-    go_on: Any,
-) -> Any:
+    code: VectorCode,
+    term: Constant,
+    rows: Constant,
+    x: int,
+    z: int,
+    out: int,
+    length: int,
+    stride: int,
+    last_column: int,
+    out_stride: int,
+    go_on: int,
+    zero: float,
+) -> None:
     """out[r, c] = sum_k term(x[r, k], z[c, k]) for k < length, r < rows, c < COLUMNS.
 
     x, z, out : addresses; rows of x and z are `stride` numbers apart, those of out `out_stride`
-    term, rows : constants
-    zero : of the type of x and z, unless they are codes
     last_column : columns beyond are computed as this one, so that no tile of columns needs to be full
     go_on : 1 to add to what is in out, 0 to begin
+    zero : of the type of x and z, unless they are codes
     """
-    if not isinstance(term, types.IntegerLiteral) or not isinstance(rows, types.IntegerLiteral):
-        raise RequireLiteralValue("term and rows choose the code")
+    builder, step, totals, written = code.builder, STEPS[Term(term)], code, code
+    if step is _minimum_of_codes:
+        code, totals, written = VectorCode(builder, I8, BYTE_LANES), _totals_of_codes(builder), VectorCode(builder, I32)
+    columns = [
+        builder.select(builder.icmp_signed("<", integer(c), last_column), integer(c), last_column)
+        for c in range(COLUMNS)
+    ]
+    x_rows = [builder.mul(stride, integer(r)) for r in range(rows)]
+    z_rows = [builder.mul(stride, column) for column in columns]
+    nothing = ir.Constant(totals.type, None)
+    tile = [[cgutils.alloca_once_value(builder, nothing) for _ in z_rows] for _ in x_rows]
+    for row in tile:
+        for total in row:
+            builder.store(nothing, total)  # again: an alloca's own value is set once per call of the function
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums: _Sums
-        if term.literal_value == Term.MINIMUM_OF_CODES:
-            sums = _CodeSums(builder, rows.literal_value)
-        else:
-            sums = _FloatSums(builder, Term(term.literal_value), rows.literal_value, element_of(zero))
-        sums.write(*arguments[3:])
-        return context.get_dummy_value()
+    def accumulate(position: Any, mask: Any = None) -> None:
+        zs = [code.load(z, builder.add(row, position), mask) for row in z_rows]
+        for row, row_totals in zip(x_rows, tile, strict=True):
+            one = code.load(x, builder.add(row, position), mask)
+            for other, total in zip(zs, row_totals, strict=True):
+                builder.store(step(code, builder.load(total), one, other), total)
 
-    return types.void(term, rows, zero, *[types.intp] * 8), generate
-
-
-class _Sums(ABC):
-    """The code of a tile; the arithmetic is a subclass's."""
-
-    code: VectorCode
-    totals: VectorCode
-    result: ir.Type
-    result_size: int
-
-    def __init__(self, builder: ir.IRBuilder, rows: int) -> None:
-        self.builder, self.rows = builder, rows
-
-    @abstractmethod
-    def step(self, total: Any, x: Any, z: Any) -> Any:
-        """Totals of the lanes with the terms of two vectors added."""
-
-    @abstractmethod
-    def result_of(self, sum_: Any) -> Any:
-        """A sum of totals as the type of `out`."""
-
-    @abstractmethod
-    def include(self, total: Any, before: Any) -> Any:
-        """Totals with what is in `out` added."""
-
-    def write(
-        self, x: Any, z: Any, out: Any, length: Any, stride: Any, last_column: Any, out_stride: Any, go_on: Any
-    ) -> None:
-        builder, code = self.builder, self.code
-        columns = [self._smaller(integer(c), last_column) for c in range(COLUMNS)]
-        x_rows = [builder.mul(stride, integer(r)) for r in range(self.rows)]
-        z_rows = [builder.mul(stride, column) for column in columns]
-        zero = ir.Constant(self.totals.type, None)
-        totals = [[cgutils.alloca_once_value(builder, zero) for _ in z_rows] for _ in x_rows]
-        for row in totals:
-            for total in row:
-                builder.store(zero, total)  # again: an alloca's own value is set once per call of the function
-
-        def accumulate(position: Any, mask: Any = None) -> None:
-            zs = [code.load(z, builder.add(row, position), mask) for row in z_rows]
-            for row, row_totals in zip(x_rows, totals, strict=True):
-                one = code.load(x, builder.add(row, position), mask)
-                for other, total in zip(zs, row_totals, strict=True):
-                    builder.store(self.step(builder.load(total), one, other), total)
-
-        with code.vectors(length) as position:
-            accumulate(position)
-        with code.rest(length) as (position, mask):
-            accumulate(position, mask)
-        pairs = [
-            (total, self._place(out, builder.add(builder.mul(out_stride, integer(r)), column)))
-            for r, row_totals in enumerate(totals)
-            for column, total in zip(columns, row_totals, strict=True)
+    with code.vectors(length) as position:
+        accumulate(position)
+    with code.rest(length) as (position, mask):
+        accumulate(position, mask)
+    places = [
+        [
+            written.pointer(out, builder.add(builder.mul(out_stride, integer(r)), column), written.element)
+            for column in columns
         ]
-        # A branch, since what is only written is never waited for.
-        with builder.if_then(builder.icmp_signed("!=", go_on, integer(0)), likely=False):
-            for total, place in pairs:
-                builder.store(self.include(builder.load(total), builder.load(place, align=self.result_size)), total)
-        for r in range(self.rows):
-            row = pairs[r * COLUMNS : (r + 1) * COLUMNS]
-            sums = self.totals.sums([builder.load(total) for total, _ in row])
-            for c, (_, place) in enumerate(row):
-                builder.store(
-                    self.result_of(builder.extract_element(sums, ir.Constant(I32, c))), place, align=self.result_size
-                )
-
-    def _place(self, out: Any, index: Any) -> Any:
-        address = self.builder.add(out, self.builder.mul(index, integer(self.result_size)))
-        return self.builder.inttoptr(address, self.result.as_pointer())
-
-    def _smaller(self, a: Any, b: Any) -> Any:
-        return self.builder.select(self.builder.icmp_signed("<", a, b), a, b)
-
-
-class _FloatSums(_Sums):
-    def __init__(self, builder: ir.IRBuilder, term: Term, rows: int, element: ir.Type) -> None:
-        super().__init__(builder, rows)
-        self.code = self.totals = VectorCode(builder, element)
-        self.result, self.result_size = element, self.code.size
-        self._term = FLOAT_TERMS[term]
-
-    def step(self, total: Any, x: Any, z: Any) -> Any:
-        return self._term(self.code, total, x, z)
-
-    def result_of(self, sum_: Any) -> Any:
-        return sum_
-
-    def include(self, total: Any, before: Any) -> Any:
-        alone = self.builder.insert_element(self.totals.constant(0.0), before, ir.Constant(I32, 0))
-        return self.builder.fadd(total, alone)
+        for r in range(rows)
+    ]
+    # A branch, since what is only written is never waited for.
+    with builder.if_then(builder.icmp_signed("!=", go_on, integer(0)), likely=False):
+        for total, place in zip(chain(*tile), chain(*places), strict=True):
+            before = builder.load(place, align=written.size)
+            if totals.element is I64:
+                before = builder.sext(before, I64)
+            alone = builder.insert_element(nothing, before, ir.Constant(I32, 0))
+            builder.store(totals.plus(builder.load(total), alone), total)
+    for row, row_places in zip(tile, places, strict=True):
+        sums = totals.sums([builder.load(total) for total in row])
+        for c, place in enumerate(row_places):
+            sum_ = builder.extract_element(sums, ir.Constant(I32, c))
+            builder.store(builder.trunc(sum_, I32) if totals.element is I64 else sum_, place, align=written.size)
 
 
 def _product(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
@@ -222,42 +148,30 @@ def _chi_square(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
     return code.multiply_add(difference, ratio, total)
 
 
-FLOAT_TERMS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
+def _totals_of_codes(builder: ir.IRBuilder) -> VectorCode:
+    """Of a few bytes each: four of them, in 32 bits, or eight, in 64."""
+    return VectorCode(builder, I32, LANES) if BYTE_PRODUCTS else VectorCode(builder, I64, BYTE_LANES // 8)
+
+
+def _minimum_of_codes(code: VectorCode, total: Any, x: Any, z: Any) -> Any:
+    builder, totals = code.builder, _totals_of_codes(code.builder)
+    least = builder.select(builder.icmp_unsigned("<", x, z), x, z)
+    if BYTE_PRODUCTS is not None:
+        return code.call(BYTE_PRODUCTS, totals.type, total, least, code.constant(1))
+    if BYTE_SUMS is not None:
+        return builder.add(total, code.call(BYTE_SUMS, totals.type, least, ir.Constant(code.type, None)))
+    eight = builder.bitcast(least, totals.type)
+    for shift in range(0, 64, 8):
+        one = builder.lshr(eight, totals.constant(shift))
+        total = builder.add(total, builder.and_(one, totals.constant(255)))
+    return total
+
+
+STEPS: dict[Term, Callable[[VectorCode, Any, Any, Any], Any]] = {
     Term.PRODUCT: _product,
     Term.MINIMUM: _minimum,
     Term.CITY_BLOCK: _city_block,
     Term.CHI_SQUARE: _chi_square,
+    Term.MINIMUM_OF_CODES: _minimum_of_codes,
 }
-
-
-class _CodeSums(_Sums):
-    """Minima of bytes, added up into totals of a few bytes each: four of them, in 32 bits, or eight, in 64."""
-
-    result, result_size = I32, 4
-
-    def __init__(self, builder: ir.IRBuilder, rows: int) -> None:
-        super().__init__(builder, rows)
-        self.code = VectorCode(builder, I8, BYTE_LANES)
-        self.totals = VectorCode(builder, I32, LANES) if BYTE_PRODUCTS else VectorCode(builder, I64, BYTE_LANES // 8)
-
-    def step(self, total: Any, x: Any, z: Any) -> Any:
-        builder = self.builder
-        least = builder.select(builder.icmp_unsigned("<", x, z), x, z)
-        if BYTE_PRODUCTS is not None:
-            return self.code.call(BYTE_PRODUCTS, self.totals.type, total, least, self.code.constant(1))
-        if BYTE_SUMS is not None:
-            zero = ir.Constant(self.code.type, None)
-            return builder.add(total, self.code.call(BYTE_SUMS, self.totals.type, least, zero))
-        eight = builder.bitcast(least, self.totals.type)
-        for shift in range(0, 64, 8):
-            one = builder.lshr(eight, self.totals.constant(shift))
-            total = builder.add(total, builder.and_(one, self.totals.constant(255)))
-        return total
-
-    def result_of(self, sum_: Any) -> Any:
-        return sum_ if BYTE_PRODUCTS else self.builder.trunc(sum_, I32)
-
-    def include(self, total: Any, before: Any) -> Any:
-        wide = before if BYTE_PRODUCTS else self.builder.sext(before, I64)
-        alone = self.builder.insert_element(self.totals.constant(0), wide, ir.Constant(I32, 0))
-        return self.builder.add(total, alone)
+"""Totals of the lanes with the terms of two vectors added."""

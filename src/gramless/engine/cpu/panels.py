@@ -13,21 +13,19 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import literally, njit, types
+from numba import literally, njit
 from numba.core import cgutils
-from numba.core.errors import RequireLiteralValue
-from numba.extending import intrinsic
 
-from gramless.engine.cpu.pair_tiles import FLOAT_TERMS, Term
+from gramless.engine.cpu.pair_tiles import STEPS
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
 from gramless.engine.cpu.tiles import TILE
-from gramless.engine.cpu.vectors import VectorCode, element_of, integer, size_of
+from gramless.engine.cpu.vectors import Constant, VectorCode, integer, size_of, vector_function
+from gramless.engine.program import Term
 
 ROWS = 6
 VECTORS = 4 if LONG_VECTORS else 2  # of columns: ROWS times as many totals, in 32 or in 16 vector registers
 SPAN = 128
 LINE = 64  # bytes in a line of the cache
-_intrinsic_of_constants: Any = intrinsic(prefer_literal=True)
 
 
 def in_panels(z: np.ndarray) -> np.ndarray:
@@ -61,50 +59,35 @@ def add_panel(term: Any, x: Any, z: Any, out: Any, n_rows: Any, d: Any, zero: An
             for j in range(0, TILE, width):
                 column, pair = z + (k * TILE + j) * size, out + (i * TILE + j) * size
                 if full:
-                    _add_tile(literally(term), ROWS, zero, row, column, pair, length, d, go_on)
+                    _add_tile(literally(term), ROWS, row, column, pair, length, d, go_on, zero)
                 else:
-                    _add_tile(literally(term), 1, zero, row, column, pair, length, d, go_on)
+                    _add_tile(literally(term), 1, row, column, pair, length, d, go_on, zero)
             i += ROWS if full else 1
 
 
-@_intrinsic_of_constants
+@vector_function
 def _add_tile(
-    typing: Any,
-    term: Any,
-    rows: Any,
-    zero: Any,
-    x: Any,
-    z: Any,
-    out: Any,
-    length: Any,
-    stride: Any,
-    go_on: Any,
-) -> Any:
+    code: VectorCode,
+    term: Constant,
+    rows: Constant,
+    x: int,
+    z: int,
+    out: int,
+    length: int,
+    stride: int,
+    go_on: int,
+    zero: float,
+) -> None:
     """out[r, c] = sum_k term(x[r, k], z[k, c]) for k < length, r < rows, c < VECTORS vectors; added where `go_on` is 1.
 
-    term, rows : constants
     stride : numbers between rows of x; those of z and of out are TILE apart
     """
-    if not isinstance(term, types.IntegerLiteral) or not isinstance(rows, types.IntegerLiteral):
-        raise RequireLiteralValue("term and rows choose the code")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        code = VectorCode(builder, element_of(zero))
-        _write(code, FLOAT_TERMS[Term(term.literal_value)], rows.literal_value, *arguments[3:])
-        return context.get_dummy_value()
-
-    return types.void(term, rows, zero, *[types.intp] * 6), generate
-
-
-def _write(
-    code: VectorCode, step: Any, n_rows: int, x: Any, z: Any, out: Any, length: Any, stride: Any, go_on: Any
-) -> None:
-    builder, zero = code.builder, ir.Constant(code.type, None)
-    totals = [[cgutils.alloca_once(builder, code.type) for _ in range(VECTORS)] for _ in range(n_rows)]
+    builder, step = code.builder, STEPS[Term(term)]
+    totals = [[cgutils.alloca_once(builder, code.type) for _ in range(VECTORS)] for _ in range(rows)]
     for row in totals:
         for total in row:
-            builder.store(zero, total)
-    starts = [builder.mul(stride, integer(r)) for r in range(n_rows)]
+            builder.store(ir.Constant(code.type, None), total)
+    starts = [builder.mul(stride, integer(r)) for r in range(rows)]
     with cgutils.for_range(builder, length) as loop:
         first = builder.mul(loop.index, integer(TILE))
         columns = [code.load(z, builder.add(first, integer(c * code.lanes))) for c in range(VECTORS)]

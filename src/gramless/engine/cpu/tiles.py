@@ -16,7 +16,7 @@ from numba.core import cgutils
 
 from gramless.engine.cpu import functions
 from gramless.engine.cpu.target import LONG_VECTORS
-from gramless.engine.cpu.vectors import I32, VectorCode, integer, vector_function
+from gramless.engine.cpu.vectors import I32, Constant, VectorCode, integer, vector_function
 
 TILE = 64  # pairs; a multiple of AT_ONCE vectors
 AT_ONCE = 4  # vectors handled together: one alone would wait for its own results
@@ -164,19 +164,13 @@ def multiply_by(code: VectorCode, factors: int, values: int, count: int, zero: f
 
 
 @vector_function
-def products(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int, zero: float) -> None:
-    """out (UNITS, width) = weights (UNITS, n_inputs) values (n_inputs, width)."""
-    _products(code, weights, values, out, n_inputs, width, UNITS)
+def products(
+    code: VectorCode, n_units: Constant, weights: int, values: int, out: int, n_inputs: int, width: int, zero: float
+) -> None:
+    """out (n_units, width) = weights (n_units, n_inputs) values (n_inputs, width).
 
-
-@vector_function
-def product(code: VectorCode, weights: int, values: int, out: int, n_inputs: int, width: int, zero: float) -> None:
-    """The same for one unit."""
-    _products(code, weights, values, out, n_inputs, width, 1)
-
-
-def _products(code: VectorCode, weights: Any, values: Any, out: Any, n_inputs: Any, width: Any, n_units: int) -> None:
-    """All n_units AT_ONCE totals stay in registers, while an input's AT_ONCE vectors are loaded once for all units."""
+    All n_units AT_ONCE totals stay in registers, while an input's AT_ONCE vectors are loaded once for all units.
+    """
     builder = code.builder
     with cgutils.for_range(builder, builder.udiv(width, integer(AT_ONCE * code.lanes))) as loop:
         at = _group(code, loop.index)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
+from numba.core.errors import RequireLiteralValue
 
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
 
@@ -111,17 +112,16 @@ class VectorCode:
 
         First, pairs of vectors become one, in which each has half of the lanes; then the parts are halved to one lane.
         """
-        add = self.builder.fadd if self.floating else self.builder.add
         n_parts = 1
         parts = list(vectors)
         while len(parts) > 1:
             parts += [ir.Constant(self.type, None)] * (len(parts) % 2)
             pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [add(*self._halves(first, second, self.lanes, 2 * n_parts)) for first, second in pairs]
+            parts = [self.plus(*self._halves(first, second, self.lanes, 2 * n_parts)) for first, second in pairs]
             n_parts *= 2
         total, lanes = parts[0], self.lanes
         while lanes > n_parts:
-            total = add(*self._halves(total, total, lanes, n_parts))
+            total = self.plus(*self._halves(total, total, lanes, n_parts))
             lanes //= 2
         return total
 
@@ -137,6 +137,9 @@ class VectorCode:
             )
             for rear in (0, half)
         ]
+
+    def plus(self, a: Any, b: Any) -> Any:
+        return self.builder.fadd(a, b) if self.floating else self.builder.add(a, b)
 
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """a b + c, with one rounding where the target has that: llvm.fma would be a call per lane elsewhere."""
@@ -188,6 +191,8 @@ class VectorCode:
 
 
 intrinsic: Any = extending.intrinsic
+Constant = NewType("Constant", int)
+"""A number that code is written for, such as how many rows a tile has: known when it is compiled."""
 
 
 @intrinsic
@@ -214,20 +219,30 @@ def vector_function(write: Callable[..., None]) -> Any:
     """An intrinsic without a result, from write(code, ...), which gets the arguments as LLVM values.
 
     The last argument is a float, and its type, float32 or float64, is the one that the code works in. Others that are
-    annotated as float arrive in that type too, the rest (addresses, counts) as 64-bit integers.
+    annotated as float arrive in that type too, each `Constant` as a number of Python's, the rest (addresses, counts) as
+    64-bit integers.
     """
     parameters = list(inspect.signature(write).parameters.values())
-    assert parameters[-1].annotation in (float, "float")
+    names = [parameter.annotation for parameter in parameters[1:]]  # as texts: annotations are not evaluated
+    assert names[-1] == "float", "the last argument says by its type what the code works in"
 
     def define(typing: Any, *given: Any) -> Any:
-        kinds = [given[-1] if p.annotation in (float, "float") else types.intp for p in parameters[1:]]
+        kinds = []
+        for name, kind in zip(names, given, strict=True):
+            if name == "Constant" and not isinstance(kind, types.IntegerLiteral):
+                raise RequireLiteralValue("constants choose the code")
+            kinds.append(kind if name == "Constant" else given[-1] if name == "float" else types.intp)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            write(VectorCode(builder, element_of(given[-1])), *arguments)
+            values = [
+                kind.literal_value if isinstance(kind, types.IntegerLiteral) else value
+                for kind, value in zip(kinds, arguments, strict=True)
+            ]
+            write(VectorCode(builder, element_of(given[-1])), *values)
             return context.get_dummy_value()
 
         return types.void(*kinds), generate
 
     define.__name__, define.__doc__ = write.__name__, write.__doc__
     define.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return intrinsic(define)
+    return intrinsic(prefer_literal=True)(define) if "Constant" in names else intrinsic(define)

@@ -23,22 +23,21 @@ from gramless.engine.cuda.products import (
 )
 from gramless.engine.cuda.structure import PackedNetwork, count, fits, item, pack, pieces, places, unpack
 from gramless.engine.program import DenseLayer
-from gramless.network import reference
+from gramless.network import gradients, output_values
 
 PAIRS = 64  # in a tile
-TILES = 8  # that one program of the forward pass goes through
-PROGRAMS = 1056  # of the backward pass: eight for each multiprocessor of the largest GPUs
+TILES = 8  # that one program goes through for values
+PROGRAMS = 1056  # for gradients: eight for each multiprocessor of the largest GPUs
 WARPS = 4
 
 
 @triton.jit
-def _forward_kernel(  # type: ignore[no-untyped-def]
+def _values_kernel(  # type: ignore[no-untyped-def]
     values,
     weights,
     out,
     n_kernels,
     n_pairs,
-    scale,
     PIECES: tl.constexpr,
     LAYERS: tl.constexpr,
     PAIRS: tl.constexpr,
@@ -47,11 +46,11 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
     for tile in range(TILES):
         pair = (tl.program_id(0).to(tl.int64) * TILES + tile) * PAIRS + tl.arange(0, PAIRS)
         loaded = load_values(values, pair, n_kernels, n_pairs, PIECES)
-        tl.store(out + pair, scale * network(loaded, weights, LAYERS, "float32"), pair < n_pairs)
+        tl.store(out + pair, network(loaded, weights, LAYERS, "float32"), pair < n_pairs)
 
 
 @triton.jit
-def _backward_kernel(  # type: ignore[no-untyped-def]
+def _gradients_kernel(  # type: ignore[no-untyped-def]
     values,
     slopes,
     weights,
@@ -104,29 +103,26 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
             tl.store(block_pointers(own, item(LAYERS, 0, 1, u, q), total.shape[0], total.shape[1]), total)
 
 
-def forward(values: Tensor, layers: Sequence[DenseLayer], scale: float, out: Tensor | None = None) -> Tensor:
-    """scale times the network's value of each column of float32 (n_kernels, n_pairs): (n_pairs,), written into `out`.
+def network_values(values: Tensor, layers: Sequence[DenseLayer]) -> Tensor:
+    """The network's value of each column of float32 (n_kernels, n_pairs): (n_pairs,).
 
     n_units n_inputs multiply-adds and n_units activations per pair and layer. Hidden values stay on the chip, except in
     networks that are too wide (`fits`), which torch evaluates.
     """
     n_kernels, n_pairs = values.shape
-    if out is None:
-        out = values.new_empty(n_pairs)
     assert values.is_contiguous()
-    assert out.is_contiguous()
-    assert values.dtype == out.dtype == torch.float32
+    assert values.dtype == torch.float32
     widths = pieces(n_kernels)
     if not fits(widths, layers):
-        return torch.mul(reference.output_values(plain_layers(layers), values), scale, out=out)
+        return output_values(plain_layers(layers), values)
+    out = values.new_empty(n_pairs)
     packed = _packed(layers, n_kernels)
-    _forward_kernel[(triton.cdiv(n_pairs, PAIRS * TILES),)](
+    _values_kernel[(triton.cdiv(n_pairs, PAIRS * TILES),)](
         values,
         packed.weights,
         out,
         n_kernels,
         n_pairs,
-        scale,
         PIECES=_first_and_width(widths),
         LAYERS=packed.layers,
         PAIRS=PAIRS,
@@ -137,7 +133,7 @@ def forward(values: Tensor, layers: Sequence[DenseLayer], scale: float, out: Ten
     return out
 
 
-def backward(values: Tensor, slopes: Tensor, layers: Sequence[DenseLayer]) -> list[Tensor]:
+def network_gradients(values: Tensor, slopes: Tensor, layers: Sequence[DenseLayer]) -> list[Tensor]:
     """Gradients of sum_p slopes_p network(values[:, p]) by every layer's weights: (n_units, n_inputs) in float64.
 
     Fused for networks with one hidden layer that fit on the chip, about three forward passes' worth of work: hidden
@@ -150,11 +146,11 @@ def backward(values: Tensor, slopes: Tensor, layers: Sequence[DenseLayer]) -> li
     assert values.dtype == slopes.dtype == torch.float32
     widths = pieces(n_kernels)
     if len(layers) != 2 or not fits(widths, layers):
-        return reference.gradients(plain_layers(layers), values, slopes)
+        return gradients(plain_layers(layers), values, slopes)
     packed = _packed(layers, n_kernels)
     n_programs = min(PROGRAMS, triton.cdiv(n_pairs, PAIRS))
     totals = values.new_zeros(n_programs, len(packed.weights))
-    _backward_kernel[(n_programs,)](
+    _gradients_kernel[(n_programs,)](
         values,
         slopes,
         packed.weights,

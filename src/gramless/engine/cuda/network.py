@@ -19,7 +19,7 @@ from gramless.engine.cuda.functions import operate
 from gramless.engine.cuda.products import appended, network
 from gramless.engine.cuda.structure import Kernels, PackedNetwork, arrange, count, fits, item, pack
 from gramless.engine.device import settle
-from gramless.engine.program import DenseLayer, Elementary, Sides
+from gramless.engine.program import DenseLayer, Elementary
 from gramless.network import output_values
 
 COLUMNS = 64  # of pairs in a tile, all of one row
@@ -125,23 +125,20 @@ def _pairs_kernel(  # type: ignore[no-untyped-def]
 def evaluate(
     planes: Tensor,
     elementary: Elementary,
-    rows: Sides,
-    columns: Sides,
+    rows: Tensor,
+    columns: Tensor,
     layers: Sequence[DenseLayer],
     scale: float,
-    out: Tensor | None = None,
     precision: str = "float32",
 ) -> Tensor:
-    """scale times the network's value of every pair, (n, m), written into `out`, from float32 planes (n_planes, n, m).
+    """scale times the network's value of every pair, (n, m), from float32 planes (n_planes, n, m).
 
     The precision of the products is "float32" (relative 1e-6), "tf32" (1e-4) or "bf16" (1e-3). Per pair: the planes are
     read once per kernel that uses them, n_units n_inputs multiply-adds and n_units activations in each layer, and one
     number written.
     """
     _, n, m = planes.shape
-    if out is None:
-        out = planes.new_empty(n, m)
-    assert out.shape == (n, m)
+    out = planes.new_empty(n, m)
     kernels = _arranged(elementary, planes.device)
     if fits(kernels.widths, layers):
         packed = _packed(tuple(layers), kernels)
@@ -150,19 +147,14 @@ def evaluate(
     n_rows = max(1, CHUNK_VALUES // (len(elementary) * m))
     for start in range(0, n, n_rows):
         here = slice(start, start + n_rows)
-        side = Sides(*(part[:, here].contiguous() for part in (rows.shift, rows.gain, rows.factor)))
-        values = elementary_values(planes[:, here].contiguous(), elementary, side, columns)
+        values = elementary_values(planes[:, here].contiguous(), elementary, rows[:, :, here].contiguous(), columns)
         out[here] = output_values(plain_layers(layers), values).mul_(scale)
     return out
 
 
-def elementary_values(
-    planes: Tensor, elementary: Elementary, rows: Sides, columns: Sides, out: Tensor | None = None
-) -> Tensor:
-    """The elementary kernels of every pair, (n_kernels, n, m), written into `out`."""
-    if out is None:
-        out = planes.new_empty(len(elementary), *planes.shape[1:])
-    assert out.shape == (len(elementary), *planes.shape[1:])
+def elementary_values(planes: Tensor, elementary: Elementary, rows: Tensor, columns: Tensor) -> Tensor:
+    """The elementary kernels of every pair: (n_kernels, n, m)."""
+    out = planes.new_empty(len(elementary), *planes.shape[1:])
     kernels = _arranged(elementary, planes.device)
     _launch(planes, kernels, rows, columns, out, out, (), 1.0, "float32")
     return out
@@ -186,8 +178,8 @@ def _packed(layers: tuple[DenseLayer, ...], kernels: Kernels) -> PackedNetwork:
 def _launch(
     planes: Tensor,
     kernels: Kernels,
-    rows: Sides,
-    columns: Sides,
+    rows: Tensor,
+    columns: Tensor,
     out: Tensor,
     weights: Tensor,
     layers: tuple[object, ...],
@@ -195,8 +187,7 @@ def _launch(
     precision: str,
 ) -> None:
     _, n, m = planes.shape
-    sides = (rows.shift, rows.gain, rows.factor, columns.shift, columns.gain, columns.factor)
-    for tensor in (planes, *sides, out):
+    for tensor in (planes, rows, columns, out):
         assert tensor.is_contiguous()
         assert tensor.dtype == torch.float32
     m_unit = 4 if m % 4 == 0 else 1
@@ -206,7 +197,8 @@ def _launch(
         kernels.plane,
         kernels.exponent,
         kernels.slope,
-        *sides,
+        *rows,
+        *columns,
         weights,
         out,
         n,

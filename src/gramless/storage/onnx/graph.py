@@ -112,29 +112,24 @@ class Graph:
 
     def scan(self, sequences: Sequence[str], step: Callable[..., str], *, axis: int = 0) -> str:
         """step(body, item, ...) for the items of sequences along their first axis; results are stacked along `axis`."""
-        body = Graph(self.dtype, self._constants, self.main)
         items = [self._constants.fresh("item") for _ in sequences]
-        result = step(body, *items)
-        kind = helper.np_dtype_to_tensor_dtype(self.dtype)
-        body_graph = helper.make_graph(
-            body.nodes,
-            self._constants.fresh("body"),
-            [helper.make_tensor_value_info(item, kind, None) for item in items],
-            [helper.make_tensor_value_info(result, kind, None)],
-        )
-        return self.node("Scan", *sequences, body=body_graph, num_scan_inputs=len(sequences), scan_output_axes=[axis])
+        body = self._inner("body", items, lambda body: [step(body, *items)])
+        return self.node("Scan", *sequences, body=body, num_scan_inputs=len(sequences), scan_output_axes=[axis])
 
     def choose(self, condition: str, then: Callable[[Graph], Sequence[str]], otherwise: Sequence[str]) -> list[str]:
         """then(body) where a condition holds, and is computed only there; otherwise these values, of the same types."""
-        branches = []
-        kind = helper.np_dtype_to_tensor_dtype(self.dtype)
-        for values in (then, lambda body: [body.node("Identity", value) for value in otherwise]):
-            body = Graph(self.dtype, self._constants, self.main)
-            outputs = [helper.make_tensor_value_info(name, kind, None) for name in values(body)]
-            branches.append(helper.make_graph(body.nodes, self._constants.fresh("branch"), [], outputs))
+        yes = self._inner("branch", [], then)
+        no = self._inner("branch", [], lambda body: [body.node("Identity", value) for value in otherwise])
         names = [self._constants.fresh("If") for _ in otherwise]
-        self.nodes.append(helper.make_node("If", [condition], names, then_branch=branches[0], else_branch=branches[1]))
+        self.nodes.append(helper.make_node("If", [condition], names, then_branch=yes, else_branch=no))
         return names
+
+    def _inner(self, what: str, inputs: Sequence[str], write: Callable[[Graph], Sequence[str]]) -> Any:
+        """A graph within this one, in its type; write(body) adds the nodes, and says what is put out."""
+        body = Graph(self.dtype, self._constants, self.main)
+        outputs, kind = write(body), helper.np_dtype_to_tensor_dtype(self.dtype)
+        taken, given = ([helper.make_tensor_value_info(n, kind, None) for n in names] for names in (inputs, outputs))
+        return helper.make_graph(body.nodes, self._constants.fresh(what), taken, given)
 
     def to_bytes(
         self, inputs: Sequence[Any], outputs: Sequence[Any], metadata: Mapping[str, str], producer: str

@@ -50,8 +50,7 @@ def _argument(formula: Formula, pairs: Pairs) -> str:
     elif formula.cosine and formula.statistic is Statistic.INNER_PRODUCT and not formula.offset:
         return pairs.cosines(formula.features)
     else:
-        v = _times(graph, pairs.statistic(formula.statistic, formula.features), formula.slope)
-    v = graph.node("Add", v, formula.offset) if formula.offset else v
+        v = _affine(graph, formula, pairs.statistic(formula.statistic, formula.features))
     if formula.cosine:
         own_x, own_z = _own(formula, pairs)
         v = graph.node("Mul", graph.node("Mul", v, inverse_root(graph, own_x)), inverse_roots(own_z))
@@ -60,11 +59,8 @@ def _argument(formula: Formula, pairs: Pairs) -> str:
 
 def _own(formula: Formula, pairs: Pairs) -> tuple[str, np.ndarray]:
     """s^2 of the rows, (n, 1), and of the fixed samples, (m,)."""
-    graph = pairs.graph
     of_x, of_z = pairs.own(formula.statistic, formula.features)
-    of_x = _times(graph, of_x, formula.slope)
-    of_x = graph.node("Add", of_x, formula.offset) if formula.offset else of_x
-    return of_x, formula.slope * of_z + formula.offset
+    return _affine(pairs.graph, formula, of_x), formula.slope * of_z + formula.offset
 
 
 def _factors(formula: Formula, pairs: Pairs) -> tuple[Value, ...]:
@@ -80,6 +76,11 @@ def _factors(formula: Formula, pairs: Pairs) -> tuple[Value, ...]:
     something, nothing = formula.factor(torch.tensor([1.0, 0.0], dtype=torch.float64)).tolist()
     of_x = graph.node("Where", graph.node("Greater", own_x, 0.0), something, nothing)
     return of_x, np.where(own_z > 0, something, nothing)
+
+
+def _affine(graph: Graph, formula: Formula, statistic: str) -> str:
+    scaled = _times(graph, statistic, formula.slope)
+    return graph.node("Add", scaled, formula.offset) if formula.offset else scaled
 
 
 def _times(graph: Graph, value: str, factor: float) -> str:

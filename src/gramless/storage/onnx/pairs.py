@@ -45,16 +45,13 @@ class Pairs:
             return self._once(
                 ("products", features), lambda: self._products(self._rows(features), self._fixed(features))
             )
-        return {
-            Statistic.MINIMUM: lambda: self.minima,
-            Statistic.CITY_BLOCK: lambda: self.city_block,
-            Statistic.CHI_SQUARE: lambda: self.chi_square,
-        }[statistic]()
+        return self._once((statistic.name, None), lambda: self._sum_over_features(SUMMANDS[statistic]))
 
     def own(self, statistic: Statistic, features: Features | None) -> tuple[str, np.ndarray]:
         """T(x, x), (n, 1), and T(z, z), in float64: (m,)."""
         if statistic is Statistic.MINIMUM:
-            return self.sums, self.z.sum(1, dtype=np.float64)
+            sums = self._once(("sums", None), lambda: self.graph.node("ReduceSum", self.x, [1], keepdims=1))
+            return sums, self.z.sum(1, dtype=np.float64)
         assert statistic is Statistic.INNER_PRODUCT, "a distance to itself is 0"
         z = self.z.astype(np.float64)
         if features is not None:
@@ -96,33 +93,6 @@ class Pairs:
             self._known[key] = make()
         return self._known[key]
 
-    @cached_property
-    def sums(self) -> str:
-        """sum_d x_d: (n, 1)."""
-        return self.graph.node("ReduceSum", self.x, [1], keepdims=1)
-
-    @cached_property
-    def minima(self) -> str:
-        """sum_d min(x_d, z_d): (n, m)."""
-        return self._sum_over_features(lambda body, x, z: body.node("Min", x, z))
-
-    @cached_property
-    def city_block(self) -> str:
-        """sum_d |x_d - z_d|: (n, m)."""
-        return self._sum_over_features(lambda body, x, z: body.node("Abs", body.node("Sub", x, z)))
-
-    @cached_property
-    def chi_square(self) -> str:
-        """sum_d (x_d - z_d)^2 / (x_d + z_d), with 0 / 0 = 0: (n, m)."""
-        tiny = float(np.finfo(self.graph.dtype).tiny)
-
-        def terms(body: Graph, x: str, z: str) -> str:
-            difference = body.node("Sub", x, z)
-            share = body.node("Div", difference, body.node("Add", x, body.node("Max", z, tiny)))
-            return body.node("Mul", share, difference)
-
-        return self._sum_over_features(terms)
-
     def squared_distances(self, features: Features | None, gain: float, *, decaying: bool) -> str:
         """gain^2 |x - z|^2 of the samples or their features: (n, m).
 
@@ -162,6 +132,20 @@ class Pairs:
 
         sums = graph.scan([groups], step, axis=1)  # (n, n_groups, some)
         return graph.node("Slice", graph.node("Reshape", sums, [0, -1]), [0], [m], [1])
+
+
+def _chi_square(body: Graph, x: str, z: str) -> str:
+    difference = body.node("Sub", x, z)
+    share = body.node("Div", difference, body.node("Add", x, body.node("Max", z, float(np.finfo(body.dtype).tiny))))
+    return body.node("Mul", share, difference)
+
+
+SUMMANDS: dict[Statistic, Callable[[Graph, str, str], str]] = {
+    Statistic.MINIMUM: lambda body, x, z: body.node("Min", x, z),
+    Statistic.CITY_BLOCK: lambda body, x, z: body.node("Abs", body.node("Sub", x, z)),
+    Statistic.CHI_SQUARE: _chi_square,
+}
+"""What is summed over features, where that is no product; with 0 / 0 = 0."""
 
 
 def _turned_into(features: Features | None, graph: Graph, x: str) -> str:

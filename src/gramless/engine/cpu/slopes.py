@@ -13,51 +13,35 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import literally, njit, types
+from numba import literally, njit
 from numba.core import cgutils
-from numba.core.errors import RequireLiteralValue
-from numba.extending import intrinsic
 
 from gramless.engine.cpu.caching import compiled
-from gramless.engine.cpu.packing import Numbers, check_floats
-from gramless.engine.cpu.pair_tiles import Term
+from gramless.engine.cpu.packing import Array, check_floats
 from gramless.engine.cpu.target import LANES, LONG_VECTORS
 from gramless.engine.cpu.threads import run, tasks
-from gramless.engine.cpu.vectors import VectorCode, integer
+from gramless.engine.cpu.vectors import Constant, VectorCode, integer, vector_function
+from gramless.engine.program import Term
 
 COLUMNS, VECTORS = (6, 2) if LONG_VECTORS else (3, 2)  # twice their product, in 32 or 16 vector registers
 WIDTH = VECTORS * LANES  # features of a tile
 RUN = 128  # rows; with the features of a tile, in the nearest cache
 BLOCK_COLUMNS, BLOCK_FEATURES = 16 * COLUMNS, 8 * WIDTH  # of a task, in the second-level cache
-_intrinsic_of_constants: Any = intrinsic(prefer_literal=True)
 
 
-def minimum_slopes(x: Numbers, z: Numbers, cotangent: Numbers, out: Numbers) -> None:
-    """out[j, d] = sum_i cotangent_ij (1 where z_jd < x_id, 1/2 where they are equal, else 0).
+def feature_slopes(term: Term, x: Array, z: Array, cotangent: Array, out: Array) -> None:
+    """out[j, d] = sum_i cotangent_ij t', the slope of the term t at z_jd.
 
-    Arrays are C-contiguous float32: (n, d), (m, d), (n, m) and (m, d).
+    Minimum: 1 where z_jd < x_id, 1/2 where they are equal, else 0. City block: sign(z_jd - x_id). Chi-square:
+    (z_jd - x_id) (3 x_id + z_jd) / (x_id + z_jd)^2 of non-negative numbers, with 0 / 0 = 0. Arrays are C-contiguous
+    float32: (n, d), (m, d), (n, m) and (m, d).
     """
-    _run(_minimum_slopes, x, z, cotangent, out)
-
-
-def city_block_slopes(x: Numbers, z: Numbers, cotangent: Numbers, out: Numbers) -> None:
-    """out[j, d] = sum_i cotangent_ij sign(z_jd - x_id); arrays as above."""
-    _run(_city_block_slopes, x, z, cotangent, out)
-
-
-def chi_square_slopes(x: Numbers, z: Numbers, cotangent: Numbers, out: Numbers) -> None:
-    """out[j, d] = sum_i cotangent_ij (z_jd - x_id) (3 x_id + z_jd) / (x_id + z_jd)^2 of non-negative numbers, with
-    0 / 0 = 0; arrays as above."""
-    _run(_chi_square_slopes, x, z, cotangent, out)
-
-
-def _run(loop: Callable[..., Any], x: Numbers, z: Numbers, cotangent: Numbers, out: Numbers) -> None:
     x, z, cotangent, out = (np.asarray(array) for array in (x, z, cotangent, out))
     check_floats(x, z, cotangent, out)
     assert x.dtype == np.float32, f"arrays must be float32, not {x.dtype}"
     assert (cotangent.shape, x.shape[1], out.shape) == ((len(x), len(z)), z.shape[1], z.shape), "shapes do not fit"
     n_columns, n_features = -(-len(z) // BLOCK_COLUMNS), -(-z.shape[1] // BLOCK_FEATURES)
-    run(loop, n_columns * n_features, n_columns, x, z, cotangent, out)
+    run(_LOOPS[term], n_columns * n_features, n_columns, x, z, cotangent, out)
 
 
 def _loop_over_columns(term: int) -> Callable[..., Any]:
@@ -93,7 +77,7 @@ def _fill_block(term: Any, x: Any, z: Any, cotangent: Any, out: Any, j0: Any, j1
                 factor = np.intp(factors.ctypes.data) + 4 * tile * RUN * COLUMNS
                 place = 4 * (j * d + k)
                 column, total = np.intp(z.ctypes.data) + place, np.intp(out.ctypes.data) + place
-                _add_tile(literally(term), row, factor, column, total, length, d, m - j, d - k)
+                _add_tile(literally(term), row, factor, column, total, length, d, m - j, d - k, np.float32(0.0))
 
 
 @njit
@@ -108,51 +92,26 @@ def _copy_tiles(source: Any, first: Any, length: Any, start: Any, end: Any, tile
                 tiles[tile, i, k] = source[first + i, at + k]
 
 
-@_intrinsic_of_constants
+@vector_function
 def _add_tile(
-    typing: Any,
-    term: Any,
-    x: Any,
-    factors: Any,
-    z: Any,
-    out: Any,
-    length: Any,
-    stride: Any,
-    n_columns: Any,
-    n_features: Any,
-) -> Any:
+    code: VectorCode,
+    term: Constant,
+    x: int,
+    factors: int,
+    z: int,
+    out: int,
+    length: int,
+    stride: int,
+    n_columns: int,
+    n_features: int,
+    zero: float,
+) -> None:
     """out[c, k] += sum_i factors[i, c] term'(x[i, k], z[c, k]) for i < length, c < COLUMNS, k < WIDTH.
 
     x, factors, z, out : addresses; rows of x are WIDTH numbers apart, those of factors COLUMNS, of z and out `stride`
-    term : a constant
     n_columns, n_features : z and out have no more than these from here on
     """
-    if not isinstance(term, types.IntegerLiteral):
-        raise RequireLiteralValue("term chooses the code")
-    step, scale = _STEPS[Term(term.literal_value)]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _write_tile(VectorCode(builder), step, scale, *arguments[1:])
-        return context.get_dummy_value()
-
-    return types.void(term, *[types.intp] * 8), generate
-
-
-def _write_tile(
-    code: VectorCode,
-    step: Callable[..., Any],
-    scale: float,
-    x: Any,
-    factors: Any,
-    z: Any,
-    out: Any,
-    length: Any,
-    stride: Any,
-    n_columns: Any,
-    n_features: Any,
-) -> None:
-    builder = code.builder
-    zero = code.constant(0.0)
+    builder, (step, scale) = code.builder, _STEPS[Term(term)]
     tile = []  # of every vector: where it is, its mask, z, and its total
     for c in range(COLUMNS):
         exists = builder.icmp_signed("<", integer(c), n_columns)
@@ -161,7 +120,7 @@ def _write_tile(
             mask = code.first(builder.select(exists, left, integer(0)))
             place = builder.add(builder.mul(stride, integer(c)), integer(v * LANES))
             total = cgutils.alloca_once(builder, code.type)
-            builder.store(zero, total)
+            builder.store(code.constant(0.0), total)
             tile.append((place, mask, code.load(z, place, mask), total))
     with cgutils.for_range(builder, length) as loop:
         row = builder.mul(loop.index, integer(WIDTH))
@@ -209,6 +168,4 @@ _STEPS: dict[Term, tuple[Callable[..., Any], float]] = {
     Term.CHI_SQUARE: (_chi_square, 1.0),
 }
 
-_minimum_slopes = _loop_over_columns(int(Term.MINIMUM))
-_city_block_slopes = _loop_over_columns(int(Term.CITY_BLOCK))
-_chi_square_slopes = _loop_over_columns(int(Term.CHI_SQUARE))
+_LOOPS = {term: _loop_over_columns(int(term)) for term in _STEPS}

@@ -5,26 +5,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramless.engine.program import Term
 from tests.engine.cuda.cases import tensor
 from tests.oracles.featurewise import EXAMPLE, KINDS, TERMS, largest_error, samples, sums_and_slopes
 
 pytest.importorskip("triton", reason="the CUDA evaluators are written in Triton")
 
-from gramless.engine.cuda import statistic_slopes
+from gramless.engine.cuda import slopes
 
 each = pytest.mark.parametrize("name", TERMS)
 
 
 def computed(name, x, z, cotangent):
     out = tensor(np.full(z.shape, np.nan))
-    getattr(statistic_slopes, f"{name}_slopes")(tensor(x), tensor(z), tensor(cotangent), out)
+    slopes.feature_slopes(Term[name.upper()], tensor(x), tensor(z), tensor(cotangent), out)
     return out.cpu().numpy()
 
 
 def check(name, x, z, cotangent):
     _, exact = sums_and_slopes(name, x, z, cotangent)
     error = np.abs(computed(name, x, z, cotangent) - exact)
-    assert (error <= largest_error(name, cotangent, statistic_slopes.RUN)).all()
+    assert (error <= largest_error(name, cotangent, slopes.RUN)).all()
 
 
 @each
@@ -45,7 +46,7 @@ def test_every_size_with_ties_and_zeros(name, n, m, d, seed, kinds, size):
 @each
 @pytest.mark.parametrize("run", [4, 8])
 def test_several_programs_and_runs(name, run, rng, monkeypatch):
-    monkeypatch.setattr(statistic_slopes, "RUN", run)
+    monkeypatch.setattr(slopes, "RUN", run)
     x, z = samples(rng, 18, 67, "sparse"), samples(rng, 65, 67, "sparse")
     check(name, x, z, rng.standard_normal((18, 65)).astype(np.float32))
 
@@ -74,4 +75,4 @@ def test_tensors_that_do_not_fit_are_refused(rng):
         (x, z, cotangent, out.flatten()),
     ]:
         with pytest.raises(AssertionError):
-            statistic_slopes.minimum_slopes(*given_)
+            slopes.feature_slopes(Term.MINIMUM, *given_)

@@ -6,80 +6,77 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramless.engine import cpu
-from gramless.engine.cpu import encode
+from gramless.engine.cpu import encode, feature_sums
+from gramless.engine.program import Term
 
 FLOATS = {
-    cpu.minimum_sums: np.minimum,
-    cpu.city_block_distances: lambda x, z: np.abs(x - z),
-    cpu.chi_square_distances: lambda x, z: (x - z) ** 2 / np.maximum(x + z, np.finfo(np.float32).tiny),
+    Term.MINIMUM: np.minimum,
+    Term.CITY_BLOCK: lambda x, z: np.abs(x - z),
+    Term.CHI_SQUARE: lambda x, z: (x - z) ** 2 / np.maximum(x + z, np.finfo(np.float32).tiny),
 }
-each = pytest.mark.parametrize("statistic", FLOATS, ids=lambda statistic: statistic.__name__)
+each = pytest.mark.parametrize("term", FLOATS, ids=lambda term: term.name.lower())
 sizes = st.integers(1, 70)
 lengths = st.one_of(st.integers(1, 70), st.sampled_from([127, 128, 2047, 2048, 2049, 4100]))
 
 
-def computed(statistic, x, z, dtype=np.float32):
+def computed(term, x, z, dtype=np.float32):
     out = np.full((len(x), len(z)), -7, dtype)
-    statistic(x, z, out)
+    feature_sums(term, x, z, out)
     return out
 
 
-def expected(statistic, x, z):
-    term = FLOATS[statistic]
-    return np.stack([term(row, z.astype(np.float64)).sum(1) for row in x.astype(np.float64)])
+def expected(term, x, z):
+    return np.stack([FLOATS[term](row, z.astype(np.float64)).sum(1) for row in x.astype(np.float64)])
 
 
 @each
 @given(n=sizes, m=sizes, d=lengths, seed=st.integers(0, 999), zeros=st.floats(0, 1))
-def test_every_size(statistic, n, m, d, seed, zeros):
+def test_every_size(term, n, m, d, seed, zeros):
     rng = np.random.default_rng(seed)
     x, z = (rng.exponential(size=(k, d)).astype(np.float32) * (rng.random((k, d)) >= zeros) for k in (n, m))
     x, z = x.astype(np.float32), z.astype(np.float32)
-    np.testing.assert_allclose(computed(statistic, x, z), expected(statistic, x, z), rtol=1e-5, atol=1e-30)
+    np.testing.assert_allclose(computed(term, x, z), expected(term, x, z), rtol=1e-5, atol=1e-30)
 
 
 @each
 @given(n=sizes, m=sizes, d=lengths, seed=st.integers(0, 999), zeros=st.floats(0, 1))
-def test_every_size_in_float64(statistic, n, m, d, seed, zeros):
+def test_every_size_in_float64(term, n, m, d, seed, zeros):
     rng = np.random.default_rng(seed)
     x, z = (rng.exponential(size=(k, d)) * (rng.random((k, d)) >= zeros) for k in (n, m))
-    np.testing.assert_allclose(
-        computed(statistic, x, z, np.float64), expected(statistic, x, z), rtol=2e-14, atol=1e-300
-    )
+    np.testing.assert_allclose(computed(term, x, z, np.float64), expected(term, x, z), rtol=2e-14, atol=1e-300)
 
 
 @each
 @pytest.mark.parametrize("size", [1e-38, 1e-20, 1.0, 1e20, 1e35])
-def test_tiny_and_huge_numbers(statistic, size, rng):
+def test_tiny_and_huge_numbers(term, size, rng):
     x, z = ((rng.random((k, 33)) * size).astype(np.float32) for k in (7, 5))
-    np.testing.assert_allclose(computed(statistic, x, z), expected(statistic, x, z), rtol=1e-5, atol=2e-44)
+    np.testing.assert_allclose(computed(term, x, z), expected(term, x, z), rtol=1e-5, atol=2e-44)
 
 
 def test_city_blocks_of_negative_numbers(rng):
     x, z = (rng.standard_normal((k, 100)).astype(np.float32) for k in (13, 9))
-    found, exact = computed(cpu.city_block_distances, x, z), expected(cpu.city_block_distances, x, z)
+    found, exact = computed(Term.CITY_BLOCK, x, z), expected(Term.CITY_BLOCK, x, z)
     np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5)
 
 
 @each
 @pytest.mark.parametrize("number", [0.1, 0.7, 1 / 3])
-def test_long_sums_of_equal_numbers_whose_rounding_errors_all_add_up(statistic, number):
+def test_long_sums_of_equal_numbers_whose_rounding_errors_all_add_up(term, number):
     x = np.full((2, 20_000), number, np.float32)
     z = np.full((1, 20_000), 2 * number, np.float32)
-    np.testing.assert_allclose(computed(statistic, x, z), expected(statistic, x, z), rtol=1e-5)
+    np.testing.assert_allclose(computed(term, x, z), expected(term, x, z), rtol=1e-5)
 
 
 @each
-def test_equal_rows_have_no_distance_and_zeros_no_statistic(statistic, rng):
+def test_equal_rows_have_no_distance_and_zeros_no_statistic(term, rng):
     x = rng.random((5, 37)).astype(np.float32)
-    diagonal = np.diag(computed(statistic, x, x))
-    if statistic is cpu.minimum_sums:
+    diagonal = np.diag(computed(term, x, x))
+    if term is Term.MINIMUM:
         np.testing.assert_allclose(diagonal, x.sum(1), rtol=1e-6)
     else:
         assert (diagonal == 0).all()
     zeros = np.zeros((3, 37), np.float32)
-    assert (computed(statistic, zeros, zeros) == 0).all()
+    assert (computed(term, zeros, zeros) == 0).all()
 
 
 @given(n=sizes, m=sizes, d=lengths, seed=st.integers(0, 999), largest=st.sampled_from([1, 100, 255]))
@@ -87,35 +84,35 @@ def test_codes_are_exact(n, m, d, seed, largest):
     rng = np.random.default_rng(seed)
     x, z = (rng.integers(0, largest + 1, (k, d), dtype=np.uint8) for k in (n, m))
     exact = np.stack([np.minimum(row, z).sum(1, dtype=np.int64) for row in x])
-    np.testing.assert_array_equal(computed(cpu.minimum_sums_of_codes, x, z, np.int32), exact)
+    np.testing.assert_array_equal(computed(Term.MINIMUM_OF_CODES, x, z, np.int32), exact)
 
 
 def test_long_sums_of_the_largest_code():
     x = np.full((2, 100_000), 255, np.uint8)
-    assert (computed(cpu.minimum_sums_of_codes, x, x, np.int32) == 25_500_000).all()
+    assert (computed(Term.MINIMUM_OF_CODES, x, x, np.int32) == 25_500_000).all()
 
 
 def test_nothing_is_written_outside_of_out(rng):
     memory = np.full((9, 5), -7, np.float32)
     x, z = rng.random((7, 20), dtype=np.float32), rng.random((5, 20), dtype=np.float32)
-    cpu.minimum_sums(x, z, memory[1:8])
+    feature_sums(Term.MINIMUM, x, z, memory[1:8])
     assert (memory[[0, 8]] == -7).all()
     assert (memory[1:8] >= 0).all()
 
 
 def test_infinity_is_no_catastrophe():
     x, z = np.full((1, 20), np.inf, np.float32), np.ones((1, 20), np.float32)
-    assert computed(cpu.minimum_sums, x, z) == 20
-    assert computed(cpu.city_block_distances, x, z) == np.inf
+    assert computed(Term.MINIMUM, x, z) == 20
+    assert computed(Term.CITY_BLOCK, x, z) == np.inf
 
 
 def test_several_threads_give_the_same(rng):
     x, z = rng.random((200, 40), dtype=np.float32), rng.random((150, 40), dtype=np.float32)
-    one = computed(cpu.minimum_sums, x, z)
+    one = computed(Term.MINIMUM, x, z)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        np.testing.assert_array_equal(computed(cpu.minimum_sums, x, z), one)
+        np.testing.assert_array_equal(computed(Term.MINIMUM, x, z), one)
     finally:
         torch.set_num_threads(before)
 
@@ -133,7 +130,7 @@ def test_several_threads_give_the_same(rng):
 )
 def test_arrays_that_do_not_fit_are_refused(x, z, out):
     with pytest.raises(AssertionError):
-        cpu.minimum_sums(x, z, out)
+        feature_sums(Term.MINIMUM, x, z, out)
 
 
 def test_codes_are_the_nearest_levels(rng):

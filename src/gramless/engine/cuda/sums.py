@@ -13,6 +13,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from gramless.engine.program import Term
+
 ROWS = 128
 COLUMNS_PER_WARP = 32
 MAX_WARPS = 4
@@ -20,14 +22,13 @@ FEATURES_PER_STEP = 4
 FEATURES_PER_PASS = 1024  # summed one after the other in float32; rounding grows with their number
 COPIED_VALUES = 1 << 27  # of x, in a transposed copy at once: its offsets must fit into 32 bits
 
-MINIMUM = tl.constexpr(0)
-CITY_BLOCK = tl.constexpr(1)
-CHI_SQUARE = tl.constexpr(2)
+MINIMUM = tl.constexpr(int(Term.MINIMUM))
+CITY_BLOCK = tl.constexpr(int(Term.CITY_BLOCK))
 TINY = tl.constexpr(1e-37)  # a sum this small adds no more than itself
 
 
 @triton.jit
-def _pair_statistic_kernel(  # type: ignore[no-untyped-def]
+def _sums_kernel(  # type: ignore[no-untyped-def]
     x,
     z,
     out,
@@ -36,7 +37,7 @@ def _pair_statistic_kernel(  # type: ignore[no-untyped-def]
     d,
     x_stride,
     z_stride,
-    STATISTIC: tl.constexpr,
+    TERM: tl.constexpr,
     ACCUMULATE: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
@@ -49,9 +50,9 @@ def _pair_statistic_kernel(  # type: ignore[no-untyped-def]
         for k in tl.static_range(STEP):
             a = tl.load(x + (first + k) * x_stride + i)[:, None]
             b = tl.load(z + (first + k) * z_stride + j)[None, :]
-            if STATISTIC == MINIMUM:
+            if TERM == MINIMUM:
                 total += tl.minimum(a, b)
-            elif STATISTIC == CITY_BLOCK:
+            elif TERM == CITY_BLOCK:
                 total += tl.abs(a - b)
             else:
                 root = (a - b) * tl.rsqrt(tl.maximum(a + b, TINY))  # squared last: nothing overflows
@@ -63,25 +64,9 @@ def _pair_statistic_kernel(  # type: ignore[no-untyped-def]
     tl.store(pairs, total, inside)
 
 
-def minimum_sums(x: Tensor, z: Tensor, out: Tensor | None = None) -> Tensor:
-    """sum_d min(x_id, z_jd) of float32 (n, d) and (m, d), written into `out`: (n, m)."""
-    return _pair_statistic(x, z, out, MINIMUM)
-
-
-def city_block_distances(x: Tensor, z: Tensor, out: Tensor | None = None) -> Tensor:
-    """sum_d |x_id - z_jd| of float32 (n, d) and (m, d), written into `out`: (n, m)."""
-    return _pair_statistic(x, z, out, CITY_BLOCK)
-
-
-def chi_square_distances(x: Tensor, z: Tensor, out: Tensor | None = None) -> Tensor:
-    """sum_d (x_id - z_jd)^2 / (x_id + z_jd), 0 / 0 = 0, of non-negative float32 (n, d) and (m, d): (n, m), in `out`."""
-    return _pair_statistic(x, z, out, CHI_SQUARE)
-
-
-def _pair_statistic(x: Tensor, z: Tensor, out: Tensor | None, statistic: tl.constexpr) -> Tensor:
+def feature_sums(term: Term, x: Tensor, z: Tensor, out: Tensor) -> None:
+    """out[i, j] = sum_d term(x_id, z_jd) of float32 (n, d) and (m, d), with 0 / 0 = 0: (n, m)."""
     (n, d), m = x.shape, len(z)
-    if out is None:
-        out = x.new_empty(n, m)
     assert x.dtype == z.dtype == out.dtype == torch.float32
     assert z.shape[1] == d
     assert out.shape == (n, m)
@@ -96,7 +81,7 @@ def _pair_statistic(x: Tensor, z: Tensor, out: Tensor | None, statistic: tl.cons
             x_copy = _transposed(x[start : start + n_rows, part], ROWS)
             block = out[start : start + n_rows]
             grid = (triton.cdiv(len(block), ROWS), triton.cdiv(m, columns))
-            _pair_statistic_kernel[grid](
+            _sums_kernel[grid](
                 x_copy,
                 z_copy,
                 block,
@@ -105,14 +90,13 @@ def _pair_statistic(x: Tensor, z: Tensor, out: Tensor | None, statistic: tl.cons
                 len(z_copy),
                 x_copy.shape[1],
                 z_copy.shape[1],
-                STATISTIC=statistic,
+                TERM=int(term),
                 ACCUMULATE=first > 0,
                 ROWS=ROWS,
                 COLUMNS=columns,
                 STEP=FEATURES_PER_STEP,
                 num_warps=warps,
             )
-    return out
 
 
 def _transposed(samples: Tensor, multiple: int) -> Tensor:

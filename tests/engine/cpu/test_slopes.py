@@ -6,8 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramless.engine import cpu
-from gramless.engine.cpu.statistic_slopes import RUN
+from gramless.engine.cpu import feature_slopes
+from gramless.engine.cpu.slopes import RUN
+from gramless.engine.program import Term
 from tests.oracles.featurewise import EXAMPLE, KINDS, TERMS, largest_error, samples, sums_and_slopes
 
 each = pytest.mark.parametrize("name", TERMS)
@@ -15,7 +16,7 @@ each = pytest.mark.parametrize("name", TERMS)
 
 def computed(name, x, z, cotangent):
     out = np.full(z.shape, np.nan, np.float32)
-    getattr(cpu, f"{name}_slopes")(x, z, cotangent, out)
+    feature_slopes(Term[name.upper()], x, z, cotangent, out)
     return out
 
 
@@ -103,7 +104,7 @@ def test_several_threads_give_the_same(name, rng):
 def test_nothing_is_written_outside_of_out(name, rng):
     memory = np.full((9, 21), -7, np.float32)
     x, z, cotangent = (rng.random(shape, dtype=np.float32) for shape in ((6, 21), (7, 21), (6, 7)))
-    getattr(cpu, f"{name}_slopes")(x, z, cotangent, memory[1:8])
+    feature_slopes(Term[name.upper()], x, z, cotangent, memory[1:8])
     assert (memory[[0, 8]] == -7).all()
     np.testing.assert_array_equal(memory[1:8], computed(name, x, z, cotangent))
 
@@ -127,4 +128,4 @@ def test_no_rows_no_slopes(name):
 )
 def test_arrays_that_do_not_fit_are_refused(arrays):
     with pytest.raises(AssertionError):
-        cpu.minimum_slopes(*arrays)
+        feature_slopes(Term.MINIMUM, *arrays)

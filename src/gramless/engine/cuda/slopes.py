@@ -12,7 +12,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gramless.engine.cuda.statistics import CHI_SQUARE, CITY_BLOCK, MINIMUM
+from gramless.engine.cuda.sums import CITY_BLOCK, MINIMUM
+from gramless.engine.program import Term
 
 COLUMNS, FEATURES = 32, 64
 RUN = 256  # a multiple of STEP
@@ -21,7 +22,7 @@ WARPS = 4
 
 
 @triton.jit
-def _slope_kernel(  # type: ignore[no-untyped-def]
+def _slopes_kernel(  # type: ignore[no-untyped-def]
     x,
     z,
     cotangent,
@@ -29,7 +30,7 @@ def _slope_kernel(  # type: ignore[no-untyped-def]
     n,
     m,
     d,
-    STATISTIC: tl.constexpr,
+    TERM: tl.constexpr,
     COLUMNS: tl.constexpr,
     FEATURES: tl.constexpr,
     RUN: tl.constexpr,
@@ -49,10 +50,10 @@ def _slope_kernel(  # type: ignore[no-untyped-def]
                 exists = first + s < n
                 a = tl.load(x_row, k < tl.where(exists, d, 0), other=0.0)[None, :]
                 c = tl.load(factors, j < tl.where(exists, m, 0), other=0.0)[:, None]
-                if STATISTIC == MINIMUM:  # twice the slope
+                if TERM == MINIMUM:  # twice the slope
                     part += tl.where(b < a, c, 0.0)
                     part += tl.where(b <= a, c, 0.0)
-                elif STATISTIC == CITY_BLOCK:
+                elif TERM == CITY_BLOCK:
                     part += tl.where(b > a, c, 0.0)
                     part -= tl.where(b < a, c, 0.0)
                 else:  # u (2 - u): no square that overflows, nothing that cancels where z is close to x
@@ -62,38 +63,25 @@ def _slope_kernel(  # type: ignore[no-untyped-def]
                 x_row += d
                 factors += m
         total += part
-    if STATISTIC == MINIMUM:
+    if TERM == MINIMUM:
         total *= 0.5
     tl.store(out + places, total, inside)
 
 
-def minimum_slopes(x: Tensor, z: Tensor, cotangent: Tensor, out: Tensor) -> None:
-    """out[j, d] = sum_i cotangent_ij (1 where z_jd < x_id, 1/2 where they are equal, else 0).
+def feature_slopes(term: Term, x: Tensor, z: Tensor, cotangent: Tensor, out: Tensor) -> None:
+    """out[j, d] = sum_i cotangent_ij t', the slope of the term t at z_jd.
 
-    Tensors are contiguous float32: (n, d), (m, d), (n, m) and (m, d).
+    Minimum: 1 where z_jd < x_id, 1/2 where they are equal, else 0. City block: sign(z_jd - x_id). Chi-square:
+    (z_jd - x_id) (3 x_id + z_jd) / (x_id + z_jd)^2 of non-negative numbers, with 0 / 0 = 0. Tensors are contiguous
+    float32: (n, d), (m, d), (n, m) and (m, d).
     """
-    _slopes(x, z, cotangent, out, MINIMUM)
-
-
-def city_block_slopes(x: Tensor, z: Tensor, cotangent: Tensor, out: Tensor) -> None:
-    """out[j, d] = sum_i cotangent_ij sign(z_jd - x_id); tensors as above."""
-    _slopes(x, z, cotangent, out, CITY_BLOCK)
-
-
-def chi_square_slopes(x: Tensor, z: Tensor, cotangent: Tensor, out: Tensor) -> None:
-    """out[j, d] = sum_i cotangent_ij (z_jd - x_id) (3 x_id + z_jd) / (x_id + z_jd)^2 of non-negative numbers, with
-    0 / 0 = 0; tensors as above."""
-    _slopes(x, z, cotangent, out, CHI_SQUARE)
-
-
-def _slopes(x: Tensor, z: Tensor, cotangent: Tensor, out: Tensor, statistic: tl.constexpr) -> None:
     (n, d), m = x.shape, len(z)
     tensors = (x, z, cotangent, out)
     assert all(tensor.dtype == torch.float32 for tensor in tensors), "tensors must be float32"
     assert all(tensor.is_contiguous() for tensor in tensors), "tensors must be contiguous"
     assert (cotangent.shape, out.shape, z.shape[1]) == ((n, m), z.shape, d), "shapes do not fit together"
     grid = (triton.cdiv(d, FEATURES), triton.cdiv(m, COLUMNS))
-    _slope_kernel[grid](
+    _slopes_kernel[grid](
         x,
         z,
         cotangent,
@@ -101,7 +89,7 @@ def _slopes(x: Tensor, z: Tensor, cotangent: Tensor, out: Tensor, statistic: tl.
         n,
         m,
         d,
-        STATISTIC=statistic,
+        TERM=int(term),
         COLUMNS=COLUMNS,
         FEATURES=FEATURES,
         RUN=RUN,
