@@ -150,11 +150,9 @@ def reliability_png(bins: Sequence[ReliabilityBin]) -> bytes:
 
 
 def _draw(bins: Sequence[ReliabilityBin]) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure((4.2, 4.4), facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     predicted, observed = [found.predicted for found in bins], [found.observed for found in bins]
     top.plot([0, 1], [0, 1], color=PALE, linewidth=1.2, zorder=1)
