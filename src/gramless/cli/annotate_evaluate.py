@@ -24,9 +24,8 @@ from gramless.cli.annotate_inputs import (
     read_pictures,
     require_one_choice,
 )
-from gramless.cli.outputs import require_writable_file, writing
+from gramless.cli.outputs import require_writable_file, save_output, writing
 from gramless.cli.problems import list_problems, say
-from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 
 if TYPE_CHECKING:
@@ -72,15 +71,8 @@ def evaluate(
             f"{len(taught):,} of these pictures are called as ones that the model was taught on: if they are the same, "
             "the figures are too good. Give pictures that it has not seen; `fit` has judged its own fairly."
         )
-    if output is not None:
-        content = json.dumps(numbers_of(quality), indent=1) + "\n"
-        with writing(output):
-            write_atomically(output, lambda file: file.write(content.encode()))
-        typer.echo(f"numbers: {output}")
-    if plot is not None:
-        with writing(plot):
-            write_atomically(plot, lambda file: file.write(reliability_png(quality.bins)))
-        typer.echo(f"plot: {plot}")
+    save_output("numbers", output, lambda file: file.write(f"{json.dumps(numbers_of(quality), indent=1)}\n".encode()))
+    save_output("plot", plot, lambda file: file.write(reliability_png(quality.bins)))
     if gallery is not None:
         title, figure = "Keywords compared with people's", reliability_png(quality.bins)
         with writing(gallery):

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich import box
 from rich.columns import Columns
 from rich.console import Group
 from rich.table import Table
@@ -19,7 +18,7 @@ from gramless.figures.learned_weights import shares_by
 from gramless.metrics import ReliabilityBin
 from gramless.pictures.annotation import Annotator, Quality
 from gramless.support.packages import needed
-from gramless.support.pages import printable
+from gramless.support.pages import plain_table, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +86,7 @@ def facts_table(facts: Mapping[str, str]) -> Table:
 
 def quality_table(quality: Quality, title: str) -> Table:
     """The figures in one table."""
-    table = _table(title)
+    table = plain_table(title)
     table.show_header = False
     table.add_column()
     table.add_column(justify="right")
@@ -100,7 +99,7 @@ def keyword_table(quality: Quality) -> Group:
     """The keywords that are given worst, and those that are never given."""
     shown = quality.keywords[:N_WORST]
     more = len(quality.keywords) - len(shown)
-    table = _table("Keywords, the worst first" + (f" ({more:,} better ones are not shown)" if more else ""))
+    table = plain_table("Keywords, the worst first" + (f" ({more:,} better ones are not shown)" if more else ""))
     table.add_column("keyword", overflow="fold")
     for title in ("learned from", "true", "given", "right", "wrong", "missed", "F1"):
         table.add_column(title, justify="right")
@@ -129,10 +128,6 @@ def keyword_columns(annotator: Annotator) -> Group:
     order = np.argsort(-counts, kind="stable")
     cells = [Text(printable(f"{annotator.keywords[j]} {counts[j]}")) for j in order]
     return Group(Text("Keywords and their numbers of examples", style="bold"), Columns(cells, padding=(0, 3)))
-
-
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 DOTS_PER_INCH = 160
