@@ -16,6 +16,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from gramless.errors import DataError
+from gramless.pictures.features.cache import open_database
 
 LABEL_FILE = ".gramless-labels.sqlite"
 FORMAT_VERSION = 1
@@ -24,13 +25,15 @@ REST = ""
 """In place of a keyword: the picture has no other keywords than those that it was said to have."""
 
 SCHEMA = """
-CREATE TABLE answers (picture TEXT, keyword TEXT, has INTEGER NOT NULL, PRIMARY KEY (picture, keyword)) WITHOUT ROWID;
-CREATE TABLE log (
+CREATE TABLE IF NOT EXISTS answers (
+    picture TEXT, keyword TEXT, has INTEGER NOT NULL, PRIMARY KEY (picture, keyword)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS log (
     id INTEGER PRIMARY KEY, step INTEGER NOT NULL, person TEXT NOT NULL, at REAL NOT NULL, picture TEXT NOT NULL,
     keyword TEXT NOT NULL, before INTEGER, after INTEGER, undone INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX steps ON log (step);
-CREATE TABLE notes (name TEXT PRIMARY KEY, content TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS steps ON log (step);
+CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 """
 
 Answers = dict[str, bool]
@@ -172,19 +175,12 @@ def _put(execute: Execute, picture: str, keyword: str, has: bool | int | None) -
 
 def _connected(path: Path) -> sqlite3.Connection:
     """Open the file, or make it; an error where it holds something else."""
-    connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, check_same_thread=False, isolation_level=None)
+    connection = open_database(path, SCHEMA, FORMAT_VERSION, patience=PATIENCE_SECONDS)
+    connection.isolation_level = None  # transactions begin where this file says so
     try:
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")  # which also finds out whether it may be written to
-        (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if n_tables == 0:
-            for statement in SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-        elif version != FORMAT_VERSION:
-            raise sqlite3.DatabaseError(f"it is of version {version}, not {FORMAT_VERSION}")
-        connection.commit()
+        connection.execute("BEGIN IMMEDIATE")  # to find out whether it may be written to
+        connection.rollback()
     except BaseException:
         connection.close()
         raise

@@ -17,7 +17,7 @@ from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.gist import gist
 from gramless.pictures.features.histograms import BANDS, Floats, colour_histograms, shares
 from gramless.pictures.features.local import LOCAL_VIEWS, local_descriptors
-from gramless.pictures.features.names import BANDED, COLOURS, vocabularies_of
+from gramless.pictures.features.names import BANDED, COLOURS, DESCRIPTOR_WIDTHS, vocabularies_of
 from gramless.pictures.features.pictures import Picture, PictureError, Source, content_hash
 from gramless.pictures.features.rows import Row, compute_rows, recipe
 from gramless.support.progress import ProgressBar, Waiting
@@ -94,7 +94,7 @@ def learn_vocabularies(
     words = {}
     for view in views:
         for _, numbers in cache.find(recipes[view], [content]) if cache else ():
-            words[view] = numbers.reshape(-1, LOCAL_VIEWS[view].width)
+            words[view] = numbers.reshape(-1, DESCRIPTOR_WIDTHS[view])
     lacking = [view for view in views if view not in words]
     found = _descriptors(sample, lacking, seed, cache, n_jobs)
     with ProgressBar("visual words", len(found)) as progress:
@@ -130,7 +130,7 @@ def _descriptors(
     if not any(found.values()):
         raise DataError(f"visual words are learned on pictures, but none can be read: {reason}. Give other pictures.")
     return {
-        view: np.concatenate([rows[i] for i in sorted(rows)]).reshape(-1, LOCAL_VIEWS[view].width)
+        view: np.concatenate([rows[i] for i in sorted(rows)]).reshape(-1, DESCRIPTOR_WIDTHS[view])
         for view, rows in found.items()
     }
 
