@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from gramless.errors import DataError
 from gramless.pictures.features.cache import open_database
@@ -39,15 +39,7 @@ CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 Answers = dict[str, bool]
 """By keyword whether a picture has it; REST: False where it has no others."""
 
-
 Execute = Callable[..., Any]
-
-
-class Undone(NamedTuple):
-    """A step that was taken back: the picture, and the keywords that are again as they were."""
-
-    picture: str
-    keywords: tuple[str, ...]
 
 
 class LabelFile:
@@ -74,36 +66,24 @@ class LabelFile:
             news = {keyword: has for keyword, has in changes.items() if before.get(keyword) != has}
             (step,) = execute("SELECT coalesce(max(step), 0) + 1 FROM log").fetchone()
             for keyword, has in news.items():
-                log = (step, person, time.time(), picture, keyword, before.get(keyword), has)
-                execute(
-                    "INSERT INTO log (step, person, at, picture, keyword, before, after) VALUES (?,?,?,?,?,?,?)", log
-                )
-                _put(execute, picture, keyword, has)
+                _write(execute, step, person, picture, keyword, before.get(keyword), has)
             return bool(news)
 
-    def undo(self, person: str) -> Undone | None:
-        """Take back the last step of a person (a window) that still stands; what others changed since stays."""
+    def undo(self, person: str) -> str | None:
+        """Take back the last step of a person (a window) that still stands; what others changed since stays.
+
+        The picture that it was about, or None where there is no such step.
+        """
         with self._transaction() as execute:
             (step,) = execute("SELECT max(step) FROM log WHERE person = ? AND NOT undone", (person,)).fetchone()
             if step is None:
                 return None
             rows = execute("SELECT picture, keyword, before, after FROM log WHERE step = ? AND NOT undone", (step,))
-            changed = []
             for picture, keyword, before, after in rows.fetchall():
-                found = execute(
-                    "SELECT has FROM answers WHERE picture = ? AND keyword = ?", (picture, keyword)
-                ).fetchone()
-                if (None if found is None else found[0]) == after:
-                    log = (step, "", time.time(), picture, keyword, after, before)
-                    execute(
-                        "INSERT INTO log (step, person, at, picture, keyword, before, after, undone) "
-                        "VALUES (?,?,?,?,?,?,?,1)",
-                        log,
-                    )
-                    _put(execute, picture, keyword, before)
-                    changed.append(keyword)
+                if dict(execute(_ANSWERS_OF, (picture,))).get(keyword) == after:
+                    _write(execute, step, "", picture, keyword, after, before)
             execute("UPDATE log SET undone = 1 WHERE step = ?", (step,))
-            return Undone(picture, tuple(changed))
+            return str(picture)
 
     def can_undo(self, person: str) -> bool:
         with self._turn:
@@ -166,11 +146,16 @@ class LabelFile:
 _ANSWERS_OF = "SELECT keyword, has FROM answers WHERE picture = ?"
 
 
-def _put(execute: Execute, picture: str, keyword: str, has: bool | int | None) -> None:
-    if has is None:
+def _write(
+    execute: Execute, step: int, person: str, picture: str, keyword: str, before: bool | None, after: bool | None
+) -> None:
+    """One keyword of a step, into the log and into the answers."""
+    log = (step, person, time.time(), picture, keyword, before, after)
+    execute("INSERT INTO log (step, person, at, picture, keyword, before, after) VALUES (?,?,?,?,?,?,?)", log)
+    if after is None:
         execute("DELETE FROM answers WHERE picture = ? AND keyword = ?", (picture, keyword))
     else:
-        execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (picture, keyword, int(has)))
+        execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (picture, keyword, after))
 
 
 def _connected(path: Path) -> sqlite3.Connection:
