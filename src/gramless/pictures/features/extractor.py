@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from gramless.errors import DataError
 from gramless.pictures.features.cache import FeatureCache
-from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.names import (
     DESCRIPTOR_WIDTHS,
     STANDARD,
@@ -22,7 +20,7 @@ from gramless.pictures.features.names import (
     words_of,
 )
 from gramless.pictures.features.pictures import Source
-from gramless.pictures.features.rows import Row, compute_rows, recipe
+from gramless.pictures.features.rows import compute_rows, recipe
 from gramless.support.checks import check_array
 from gramless.support.packages import needed
 from gramless.support.progress import ProgressBar
@@ -116,22 +114,16 @@ class PictureFeatures:
 
         recipes = {name: recipe(name, self.words.get(words_of(name) or "")) for name in self.names}
         describe = partial(handcrafted_views, words=self.words)
-        blocks: dict[str, Floats] = {}
-        unreadable = []
         rows = compute_rows(sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
-        with closing(rows) as results:
-            for result in results:
-                if isinstance(result, Row):
-                    if result.name not in blocks:
-                        blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)
-                    blocks[result.name][result.position] = result.numbers
-                else:
-                    unreadable.append(result)
-        kept = np.setdiff1d(np.arange(len(sources)), [position for position, _ in unreadable])
-        if len(kept) < len(sources):
-            blocks = {name: blocks.pop(name)[kept] for name in tuple(blocks)}  # one copy at a time
-        views = Views({name: blocks[name] for name in self.names}) if len(kept) else None
-        return Described(views, kept, dict(sorted(unreadable)))
+        kept = np.setdiff1d(np.arange(len(sources)), list(rows.unreadable))
+        views = None
+        if len(kept):
+            blocks = {}
+            for name in self.names:
+                found = rows.found.pop(name)  # little is in memory twice
+                blocks[name] = np.stack([found[position] for position in kept.tolist()])
+            views = Views(blocks)
+        return Described(views, kept, dict(sorted(rows.unreadable.items())))
 
 
 def _check_packages() -> None:
