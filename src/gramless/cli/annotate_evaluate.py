@@ -20,9 +20,9 @@ from gramless.cli.annotate_inputs import (
     Plot,
     Top,
     WantedPrecision,
+    one_choice,
     opened,
     read_pictures,
-    require_one_choice,
 )
 from gramless.cli.outputs import require_writable_file, save_output, writing
 from gramless.cli.problems import list_problems, say
@@ -54,7 +54,7 @@ def evaluate(
     from gramless.pictures.gallery import save_gallery
     from gramless.pictures.tables import figures_of, keyword_table, quality_table, reliability_png
 
-    require_one_choice(top, threshold, precision)
+    how = one_choice(top, threshold, precision)
     for file, option in ((output, "-o"), (plot, "--plot"), (gallery, "--gallery")):
         require_writable_file(file, option, inputs=[model, keywords])
     if plot is not None or gallery is not None:
@@ -62,7 +62,7 @@ def evaluate(
     annotator = load_annotator(model)
     annotated = read_pictures(pictures, keywords, "test", folders=folders)
     with opened(cache) as rows:
-        judgement = judge(annotator, annotated, top=top, threshold=threshold, precision=precision, cache=rows)
+        judgement = judge(annotator, annotated, cache=rows, **how)
     quality = judgement.quality
     Console().print(quality_table(quality, f"On {quality.n_pictures:,} pictures"), keyword_table(quality))
     taught = {annotation.name for annotation in judgement.annotations}.intersection(annotator.album.names)
