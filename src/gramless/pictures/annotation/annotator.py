@@ -84,13 +84,6 @@ class Answers:
     annotations: tuple[Annotation, ...]
     unreadable: Mapping[str, str]
 
-    @classmethod
-    def joined(cls, parts: Sequence[Answers]) -> Answers:
-        return cls(
-            tuple(annotation for part in parts for annotation in part.annotations),
-            {name: reason for part in parts for name, reason in part.unreadable.items()},
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Annotator:
@@ -126,11 +119,13 @@ class Annotator:
         check_array("the labels of the album", self.album.labels, (None, n_keywords), kinds="i")
         check_array("the vectors of the album", self.album.vectors, (None, n_components))
 
-    def annotate(
-        self, paths: Sequence[Path], names: Sequence[str], *, cache: FeatureCache | None = None, **how: Unpack[Choice]
-    ) -> Answers:
+    def annotate(self, paths: Sequence[Path], names: Sequence[str], **how: Unpack[Choice]) -> Answers:
         """Keywords of pictures: as many as each deserves, unless `choose` is told otherwise."""
-        return Answers.joined(tuple(self.stream(paths, names, cache=cache, **how)))
+        parts = tuple(self.stream(paths, names, **how))
+        return Answers(
+            tuple(annotation for part in parts for annotation in part.annotations),
+            {name: reason for part in parts for name, reason in part.unreadable.items()},
+        )
 
     def stream(
         self, paths: Sequence[Path], names: Sequence[str], *, cache: FeatureCache | None = None, **how: Unpack[Choice]

@@ -92,9 +92,7 @@ class PictureFeatures:
         with ProgressBar("features", len(sources)) as progress:
             return self._described(sources, progress, cache, n_jobs)
 
-    def stream(
-        self, sources: Sequence[Source], *, cache: FeatureCache | None = None, n_jobs: int | None = None
-    ) -> Iterator[Described]:
+    def stream(self, sources: Sequence[Source], *, cache: FeatureCache | None = None) -> Iterator[Described]:
         """What `describe` gives, a few dozen pictures at a time and in their order: for folders of any size.
 
         Positions are those among all sources.
@@ -102,13 +100,13 @@ class PictureFeatures:
         _check_packages()
         with ProgressBar("features", len(sources)) as progress:
             for start in range(0, len(sources), AT_ONCE):
-                part = self._described(sources[start : start + AT_ONCE], progress, cache, n_jobs)
+                part = self._described(sources[start : start + AT_ONCE], progress, cache)
                 progress.pause()
                 unreadable = {start + position: reason for position, reason in part.unreadable.items()}
                 yield Described(part.views, start + part.kept, unreadable)
 
     def _described(
-        self, sources: Sequence[Source], progress: ProgressBar, cache: FeatureCache | None, n_jobs: int | None
+        self, sources: Sequence[Source], progress: ProgressBar, cache: FeatureCache | None, n_jobs: int | None = None
     ) -> Described:
         from gramless.pictures.features.handcrafted import handcrafted_views
 
