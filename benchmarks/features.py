@@ -32,7 +32,7 @@ from gramless.pictures.features.efficientnet import as_graph, efficientnet_lite0
 from gramless.pictures.features.handcrafted import handcrafted_views
 from gramless.pictures.features.learned import GraphNetwork
 from gramless.pictures.features.local import LOCAL_VIEWS
-from gramless.pictures.features.names import EFFICIENTNETS
+from gramless.pictures.features.names import DESCRIPTOR_WIDTHS, EFFICIENTNETS
 from gramless.pictures.scenes import write_scenes
 
 CAMERA = (4000, 3000)
@@ -91,7 +91,7 @@ def as_camera(scene: Path, seed: int) -> bytes:
 
 def views(pictures: list) -> dict[str, Rival]:
     random = np.random.default_rng(0)  # which words are counted does not matter to the time
-    words = {n: random.random((v.words, v.width), dtype=np.float32) for n, v in LOCAL_VIEWS.items()}
+    words = {n: random.random((v.words, DESCRIPTOR_WIDTHS[n]), dtype=np.float32) for n, v in LOCAL_VIEWS.items()}
 
     def handcrafted(names: tuple[str, ...]) -> None:
         for picture in pictures:

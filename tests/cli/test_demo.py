@@ -123,8 +123,8 @@ def test_ctrl_c_before_any_measurement_leaves_earlier_numbers_alone(tmp_path, mo
 
 @pytest.fixture
 def few_scenes(monkeypatch):
-    def run(files, tell):
-        return run_pictures_demo(files, tell, FEW_SCENES)
+    def run(folder, seed, tell):
+        return run_pictures_demo(folder, seed, tell, FEW_SCENES)
 
     monkeypatch.setattr(gramless.pictures.demo, "run_pictures_demo", run)
 
@@ -153,7 +153,7 @@ def test_pictures_leave_a_model_a_gallery_and_commands_to_try(few_scenes, tmp_pa
 
 
 def test_ctrl_c_among_pictures_says_what_is_kept(tmp_path, monkeypatch):
-    def interrupted(files, tell):
+    def interrupted(folder, seed, tell):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gramless.pictures.demo, "run_pictures_demo", interrupted)

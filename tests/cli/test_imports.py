@@ -1,7 +1,6 @@
 """What is imported when: lists of commands and `import gramless` bring none of the large packages."""
 
 import importlib
-import inspect
 import os
 import subprocess
 import sys
@@ -9,13 +8,10 @@ import sys
 import pytest
 
 import gramless
-import gramless.cli
-from gramless.cli import annotate_fit
-from gramless.cli.imported import command_of
+from gramless.cli import annotate, annotate_fit
 from gramless.pictures.annotation.fitting import N_LANDMARKS
 
 HEAVY = ("cv2", "numba", "numpy", "pandas", "PIL", "scipy", "sklearn", "torch")
-COMMANDS = {**gramless.cli.COMMANDS, **importlib.import_module("gramless.cli.annotate").COMMANDS}
 
 
 def imported_by(code):
@@ -39,7 +35,7 @@ def test_no_help_of_any_command_needs_what_it_computes_with():
     lines = [
         ["demo"],
         ["serve"],
-        *(["annotate", name] for name in importlib.import_module("gramless.cli.annotate").COMMANDS),
+        *(["annotate", command.callback.__name__] for command in annotate.registered_commands),
     ]
     code = f"from gramless.cli import app\nfor line in {lines}: app([*line, '--help'], standalone_mode=False)"
     assert imported_by(code) == "[]"
@@ -53,15 +49,6 @@ def test_importing_the_package_imports_little_and_a_name_brings_what_it_needs():
     assert imported_by("import gramless; gramless.DataError; dir(gramless); gramless.__version__") == "[]"
     assert "torch" in imported_by("import gramless; gramless.Views")
     assert "torch" in imported_by("import gramless; gramless.kernels.Linear")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_commands_are_listed_by_their_own_first_lines(name):
-    function, summary = COMMANDS[name]
-    module, _, attribute = function.partition(":")
-    documented = inspect.getdoc(getattr(importlib.import_module(module), attribute)) or ""
-    assert documented.partition("\n")[0] == summary
-    assert command_of(name, function).params, "a command has parameters of its own"
 
 
 def test_every_name_is_there_and_no_other():

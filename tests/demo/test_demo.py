@@ -161,7 +161,7 @@ def test_json_of_a_run_that_was_cut_short_says_so(steps, result):
 def test_examples_are_different_digits_and_one_mistake():
     target = np.array([3, 3, 1, 4, 1, 5, 9, 2])
     predicted = np.array([3, 3, 1, 4, 7, 5, 9, 2])
-    examples = pick_examples(Outcome("", "", 1.0, np.arange(8), predicted), target)
+    examples = pick_examples(Outcome("", "", np.arange(8), predicted), target)
     assert [example.truth for example in examples] == [3, 1, 4, 5, 9, 1]
     assert (examples[-1].row, examples[-1].predicted) == (4, 7)
 

@@ -1,4 +1,4 @@
-"""The command line, `gramless`: one file per command."""
+"""The command line, `gramless`: one file per command, which imports what it computes with when it is run."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from typing import Annotated
 
 import typer
 
-from gramless.cli.annotate import annotate
-from gramless.cli.imported import add_imported
+from gramless.cli.annotate_evaluate import evaluate
+from gramless.cli.annotate_fit import fit
+from gramless.cli.annotate_predict import predict
+from gramless.cli.annotate_show import show
+from gramless.cli.annotate_undo import undo
+from gramless.cli.annotate_watch import watch
+from gramless.cli.demo import show_demo
 from gramless.cli.problems import ExplainingGroup
+from gramless.cli.serve import serve_page
 from gramless.version import __version__
 
-COMMANDS = {
-    "demo": ("gramless.cli.demo:show_demo", "Deep kernels and their maps on handwritten digits, in under a minute."),
-    "serve": (
-        "gramless.cli.serve:serve_page",
-        "A page that shows keywords of the pictures dropped on it, and in which those of a folder are corrected.",
-    ),
-}
-"""By name: the function, and the first line of what it says of itself."""
+annotate = typer.Typer(no_args_is_help=True)
+for command in (fit, predict, evaluate, undo, watch, show):
+    annotate.command()(command)
 
 app = typer.Typer(cls=ExplainingGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
-app.add_typer(annotate, name="annotate")
-for name, (function, summary) in COMMANDS.items():
-    add_imported(app, name, function, summary)
+app.command("demo")(show_demo)
+app.command("serve")(serve_page)
+app.add_typer(annotate, name="annotate", help="Keywords for pictures, learned from your own.")
 
 
 def _print_version(wanted: bool) -> None:

@@ -20,13 +20,12 @@ from gramless.cli.annotate_inputs import (
     Plot,
     Top,
     WantedPrecision,
+    one_choice,
     opened,
     read_pictures,
-    require_one_choice,
 )
-from gramless.cli.outputs import require_writable_file, writing
+from gramless.cli.outputs import require_writable_file, save_output, writing
 from gramless.cli.problems import list_problems, say
-from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def evaluate(
     from gramless.pictures.gallery import save_gallery
     from gramless.pictures.tables import figures_of, keyword_table, quality_table, reliability_png
 
-    require_one_choice(top, threshold, precision)
+    how = one_choice(top, threshold, precision)
     for file, option in ((output, "-o"), (plot, "--plot"), (gallery, "--gallery")):
         require_writable_file(file, option, inputs=[model, keywords])
     if plot is not None or gallery is not None:
@@ -63,7 +62,7 @@ def evaluate(
     annotator = load_annotator(model)
     annotated = read_pictures(pictures, keywords, "test", folders=folders)
     with opened(cache) as rows:
-        judgement = judge(annotator, annotated, top=top, threshold=threshold, precision=precision, cache=rows)
+        judgement = judge(annotator, annotated, cache=rows, **how)
     quality = judgement.quality
     Console().print(quality_table(quality, f"On {quality.n_pictures:,} pictures"), keyword_table(quality))
     taught = {annotation.name for annotation in judgement.annotations}.intersection(annotator.album.names)
@@ -72,15 +71,8 @@ def evaluate(
             f"{len(taught):,} of these pictures are called as ones that the model was taught on: if they are the same, "
             "the figures are too good. Give pictures that it has not seen; `fit` has judged its own fairly."
         )
-    if output is not None:
-        content = json.dumps(numbers_of(quality), indent=1) + "\n"
-        with writing(output):
-            write_atomically(output, lambda file: file.write(content.encode()))
-        typer.echo(f"numbers: {output}")
-    if plot is not None:
-        with writing(plot):
-            write_atomically(plot, lambda file: file.write(reliability_png(quality.bins)))
-        typer.echo(f"plot: {plot}")
+    save_output("numbers", output, lambda file: file.write(f"{json.dumps(numbers_of(quality), indent=1)}\n".encode()))
+    save_output("plot", plot, lambda file: file.write(reliability_png(quality.bins)))
     if gallery is not None:
         title, figure = "Keywords compared with people's", reliability_png(quality.bins)
         with writing(gallery):

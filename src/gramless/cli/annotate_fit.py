@@ -10,9 +10,8 @@ import typer
 from rich.console import Console
 
 from gramless.cli.annotate_inputs import Folders, KeywordFile, Plot, opened, read_pictures
-from gramless.cli.outputs import require_writable_file, writing
+from gramless.cli.outputs import require_writable_file, save_output, writing
 from gramless.cli.problems import INTERRUPTED, list_problems, say, stop
-from gramless.support.atomic import write_atomically
 from gramless.support.packages import needed
 
 if TYPE_CHECKING:
@@ -83,9 +82,6 @@ def _show(annotator: Annotator, model: Path, cache: Path, plot: Path | None, sec
     quality = annotator.unseen_quality()
     title = f"On your {quality.n_pictures:,} pictures, each asked of classifiers that had not seen it"
     Console().print(quality_table(quality, title), keyword_table(quality), "", facts_table(facts_of(annotator)))
-    if plot is not None:
-        with writing(plot):
-            write_atomically(plot, lambda file: file.write(reliability_png(quality.bins)))
-        typer.echo(f"plot: {plot}")
+    save_output("plot", plot, lambda file: file.write(reliability_png(quality.bins)))
     typer.echo(f"model: {model} ({model.stat().st_size / 2**20:.1f} MB, made in {seconds:.0f} s)")
     typer.echo(f"cache: {cache} (makes the next fit faster; it can be deleted)")

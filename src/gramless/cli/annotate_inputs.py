@@ -12,6 +12,7 @@ import typer
 from gramless.cli.problems import refuse, say
 
 if TYPE_CHECKING:
+    from gramless.pictures.annotation import Choice
     from gramless.pictures.datasets import AnnotatedPictures
     from gramless.pictures.features import FeatureCache
 
@@ -67,12 +68,13 @@ def read_pictures(
     return read_corel5k(folder, part)
 
 
-def require_one_choice(top: int | None, threshold: float | None, precision: float | None) -> None:
-    """Refuse to choose keywords in two ways at once."""
-    given = {"--top": top, "--threshold": threshold, "--precision": precision}
-    named = [name for name, value in given.items() if value is not None]
+def one_choice(top: int | None, threshold: float | None, precision: float | None) -> Choice:
+    """How keywords are chosen; two ways at once are refused."""
+    choice: Choice = {"top": top, "threshold": threshold, "precision": precision}
+    named = [f"--{name}" for name, value in choice.items() if value is not None]
     if len(named) > 1:
         refuse(f"{' and '.join(named)}: keywords are chosen in one way. Give one of them.")
+    return choice
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from gramless.cli.annotate_inputs import (
     ModelFile,
     Top,
     WantedPrecision,
+    one_choice,
     opened,
-    require_one_choice,
 )
 from gramless.cli.outputs import require_writable_file, writing
 from gramless.cli.problems import FAILED, list_problems, refuse
@@ -72,7 +72,7 @@ def predict(
     from gramless.pictures.annotation.forms import annotation_table, check_csv_keywords
     from gramless.pictures.datasets import find_pictures
 
-    require_one_choice(top, threshold, precision)
+    how = one_choice(top, threshold, precision)
     _check_format(to, embed, dry_run, output)
     require_writable_file(output, "-o", inputs=[model, *pictures])
     require_writable_file(gallery, "--gallery", inputs=[model, *pictures])
@@ -87,7 +87,7 @@ def predict(
     answered = Answered()
     with opened(cache) as rows:
         parts = answered.noting(
-            annotator.stream(found.paths, found.names, top=top, threshold=threshold, precision=precision, cache=rows),
+            annotator.stream(found.paths, found.names, cache=rows, **how),
             keep=gallery is not None,
         )
         if embed or to is OutputFormat.XMP:

@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 
 from gramless.cli.annotate_inputs import ModelFile
-from gramless.cli.outputs import require_writable_file, writing
-from gramless.support.atomic import write_atomically
+from gramless.cli.outputs import require_writable_file, save_output
 
 
 def show(
@@ -33,7 +32,4 @@ def show(
     console.print(facts_table(facts_of(annotator)), "")
     console.print(keyword_columns(annotator), "")
     console.print(weights_table(kernel))
-    if output is not None:
-        with writing(output):
-            write_atomically(output, lambda file: save_weights_figure(kernel, file))
-        typer.echo(f"picture: {output}")
+    save_output("picture", output, lambda file: save_weights_figure(kernel, file))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -48,17 +48,28 @@ def _show_digits_demo(out: Path, seed: int) -> None:
     except MissingPackageError as error:
         can_draw = False
         say(f"There will be no picture: {error}")
+    numbers, picture = out / "results.json", out / "demo.png"
     display = DemoDisplay(Console())
     try:
         with display:
             display.measured = result = run_demo(seed, display.show)
-        _save_numbers(out, result)
-        typer.echo(f"numbers: {_numbers(out)}")
+        _save_numbers(numbers, result)
+        typer.echo(f"numbers: {numbers}")
         if can_draw:
-            typer.echo(f"picture: {_save_picture(out, result)}")
+            from gramless.demo.figure import save_figure  # needs Matplotlib, which is an optional extra
+
+            write_atomically(picture, lambda file: save_figure(result, file))
+            typer.echo(f"picture: {picture}")
         typer.echo(f"measured in {result.seconds:.0f} s")
     except KeyboardInterrupt:
-        _stop(out, display.measured)
+        if display.measured is None or not display.measured.accuracies:
+            stop("Interrupted before anything was measured.", INTERRUPTED)
+        _save_numbers(numbers, display.measured)
+        stop(f"Interrupted; what was measured so far: {numbers}", INTERRUPTED)
+
+
+def _save_numbers(file: Path, result: DemoResult) -> None:
+    write_atomically(file, lambda opened: opened.write(result.to_json().encode()))
 
 
 class DemoDisplay:
@@ -89,46 +100,22 @@ class DemoDisplay:
             self._console.print(TABLES[step.part](step.result), "")
 
 
-def _stop(out: Path, measured: DemoResult | None) -> NoReturn:
-    if measured is not None and measured.accuracies:
-        _save_numbers(out, measured)
-        stop(f"Interrupted; what was measured so far: {_numbers(out)}", INTERRUPTED)
-    stop("Interrupted before anything was measured.", INTERRUPTED)
-
-
-def _save_numbers(out: Path, result: DemoResult) -> None:
-    write_atomically(_numbers(out), lambda file: file.write(result.to_json().encode()))
-
-
-def _save_picture(out: Path, result: DemoResult) -> Path:
-    from gramless.demo.figure import save_figure  # needs Matplotlib, which is an optional extra
-
-    path = out / "demo.png"
-    write_atomically(path, lambda file: save_figure(result, file))
-    return path
-
-
-def _numbers(out: Path) -> Path:
-    return out / "results.json"
-
-
 def _show_pictures_demo(out: Path, seed: int) -> None:
     from gramless.figures.learned_weights import weights_table
-    from gramless.pictures.demo import DemoFiles, run_pictures_demo
+    from gramless.pictures.demo import run_pictures_demo
     from gramless.pictures.tables import keyword_table, quality_table
 
-    files = DemoFiles(out, seed)
     try:
-        done = run_pictures_demo(files, tell=lambda stage: say(f"{stage} ..."))
+        done = run_pictures_demo(out, seed, tell=lambda stage: say(f"{stage} ..."))
     except KeyboardInterrupt:
         stop(f"Interrupted; what was computed is in {out} and will be used next time.", INTERRUPTED)
     quality = done.judgement.quality
     console = Console()
     console.print(weights_table(done.annotator.classifier.map_network_.kernel_))
     console.print(quality_table(quality, f"On {quality.n_pictures:,} unseen scenes"), keyword_table(quality))
-    typer.echo(f"gallery: {files.gallery}")
-    typer.echo(f"weights: {files.weights}")
+    typer.echo(f"gallery: {done.gallery}")
+    typer.echo(f"weights: {done.weights}")
     typer.echo(f"made in {done.seconds:.0f} s\n\nTry next:")
-    typer.echo(f"  gramless annotate predict {files.model} {done.unseen_scene}")
-    typer.echo(f"  gramless annotate show {files.model}")
-    typer.echo(f"  gramless serve {files.model}")
+    typer.echo(f"  gramless annotate predict {done.model} {done.unseen_scene}")
+    typer.echo(f"  gramless annotate show {done.model}")
+    typer.echo(f"  gramless serve {done.model}")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+import typer
 
 from gramless.cli.problems import explained, refuse
 from gramless.errors import GramlessError
+from gramless.support.atomic import write_atomically
 
 
 def require_writable_folder(folder: Path, option: str) -> None:
@@ -44,6 +48,14 @@ def writing(file: Path) -> Iterator[None]:
     except OSError as error:
         reason = explained(OSError(error.errno, error.strerror))
         raise GramlessError(f"{file} was not written: {reason}") from error
+
+
+def save_output(what: str, file: Path | None, write: Callable[[BinaryIO], object]) -> None:
+    """Let `write` fill the file, whole or not at all, and say what is where; None is no file at all."""
+    if file is not None:
+        with writing(file):
+            write_atomically(file, write)
+        typer.echo(f"{what}: {file}")
 
 
 def _try_to_write(folder: Path) -> None:

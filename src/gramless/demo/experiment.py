@@ -173,17 +173,12 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method answered for the tested digits, and the candidate and penalty that it chose for itself."""
+    """What a method answered for the tested digits, and the setting that it chose for itself."""
 
     method: str
-    candidate: str
-    penalty: float
+    setting: str
     tested: np.ndarray
     predicted: np.ndarray
-
-    @property
-    def setting(self) -> str:
-        return f"{self.candidate}, C={self.penalty:g}" if self.candidate else f"C={self.penalty:g}"
 
 
 def draw_split(target: np.ndarray, sizes: DemoSizes, seed: int) -> Split:
@@ -261,4 +256,5 @@ def evaluate_method(
     }
     name = max(searches, key=lambda candidate: searches[candidate].best_score_)
     predicted = searches[name].predict(candidates[name](views[split.tested]))
-    return Outcome(method, name, searches[name].best_params_[penalty], split.tested, predicted)
+    setting = f"C={searches[name].best_params_[penalty]:g}"
+    return Outcome(method, f"{name}, {setting}" if name else setting, split.tested, predicted)

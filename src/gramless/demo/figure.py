@@ -8,7 +8,6 @@ from typing import BinaryIO
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from PIL import Image
@@ -45,7 +44,6 @@ def save_figure(result: DemoResult, file: BinaryIO) -> None:
 
 def draw(result: DemoResult, digits: DigitsViews) -> Figure:
     figure = Figure(INCHES, facecolor="white")
-    FigureCanvasAgg(figure)
     draw_examples(figure, result.examples, digits)
     draw_accuracies(_panel(figure, left=0.385, right=0.64), result.accuracies)
     draw_times(_panel(figure, left=0.735, right=0.985), result.timings)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import sklearn
 import torch
-from rich import box
 from rich.table import Table
 
+from gramless.support.pages import plain_table
 from gramless.version import __version__
 
 
@@ -161,7 +161,7 @@ def environment() -> dict[str, Any]:
 
 def accuracy_table(result: DemoResult) -> Table:
     sizes = result.sizes
-    table = _table(
+    table = plain_table(
         f"Accuracy on {result.accuracies[0].n_tested:,} held-out digits",
         f"Mean and standard deviation over {sizes.n_splits} splits. {sizes.n_labelled} digits have labels; settings "
         f"are cross-validated on them. {sizes.n_unlabelled} digits without labels help with kernel widths and the "
@@ -177,7 +177,7 @@ def accuracy_table(result: DemoResult) -> Table:
 
 
 def error_table(result: DemoResult) -> Table:
-    table = _table(
+    table = plain_table(
         "Relative error of the map (DMN) against its kernel (DKN)",
         "Mean over all pairs of |a - b| / (|a| + |b|), a the inner product of two vectors, b the kernel's value. "
         "Between a landmark and any digit the map is exact but for rounding.",
@@ -193,7 +193,7 @@ def error_table(result: DemoResult) -> Table:
 
 def time_table(result: DemoResult) -> Table:
     slopes = growth(result.timings)
-    table = _table(
+    table = plain_table(
         "Time against number of samples n",
         f"Time grows as n^{slopes.kernel:.2f} (DKN) and n^{slopes.map:.2f} (DMN, {result.sizes.n_landmarks} "
         "landmarks). Medians; samples are digits drawn with replacement. A linear classifier needs the vectors alone, "
@@ -210,18 +210,6 @@ def time_table(result: DemoResult) -> Table:
             f"{timing.ratio:.1f}",
         )
     return table
-
-
-def _table(title: str, caption: str) -> Table:
-    return Table(
-        title=title,
-        caption=caption,
-        title_justify="left",
-        caption_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
 
 
 TABLES = {Part.ACCURACY: accuracy_table, Part.ERROR: error_table, Part.TIME: time_table}

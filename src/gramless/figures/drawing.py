@@ -81,11 +81,9 @@ def draw_weights(found: ShareTable) -> Figure:
 
 def canvas(width: float, height: float, title: str, note: str) -> tuple[Figure, Callable[..., Axes]]:
     """A figure of that size with a title and a note, and what places axes on it: x, y, width and height, in inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure((width, height), facecolor="white")
-    FigureCanvasAgg(figure)
     figure.text(0.15 / width, 1 - 0.22 / height, title, size=10, weight="bold", va="center")
     figure.text(0.15 / width, 1 - 0.42 / height, note, color=QUIET, va="center")
 

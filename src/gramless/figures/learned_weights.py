@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from gramless.deep_kernel import DeepKernel
 from gramless.errors import DataError
 from gramless.kernels import kernel_name
+from gramless.support.pages import plain_table
 
 N_POINTS = 64  # of Gauss and Legendre's rule: exact but for rounding where activations are smooth
 
@@ -85,14 +85,8 @@ def summed(
 def weights_table(kernel: DeepKernel) -> Table:
     """The shares in percent for the terminal: views with the largest share first, and the sums of rows and columns."""
     found = shares_by(kernel)
-    table = Table(
-        title="Share of views and kernels in the learned kernel, %",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_footer=True,
-    )
+    table = plain_table("Share of views and kernels in the learned kernel, %")
+    table.show_footer = True
     table.add_column("view", "all", overflow="fold")
     for name, share in zip(found.kernels, found.of_kernels, strict=True):
         table.add_column(Text(heading(name)), percent(share), justify="right", overflow="fold")

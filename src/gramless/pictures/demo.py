@@ -33,80 +33,57 @@ class SceneSizes:
     views: tuple[str, ...] = HANDCRAFTED + LEARNED
 
 
-@dataclass(frozen=True)
-class DemoFiles:
-    """Where everything lies in the demo's folder. Scenes of different seeds lie apart."""
-
-    folder: Path
-    seed: int
-
-    @property
-    def scenes(self) -> Path:
-        return self.folder / f"scenes-{self.seed}"
-
-    @property
-    def cache(self) -> Path:
-        return self.folder / "cache"
-
-    @property
-    def model(self) -> Path:
-        return self.folder / "model.gramless"
-
-    @property
-    def gallery(self) -> Path:
-        return self.folder / "gallery.html"
-
-    @property
-    def weights(self) -> Path:
-        return self.folder / "weights.png"
-
-
 @dataclass(frozen=True, eq=False)
 class PicturesDemo:
-    """What was made: the model, its answers on the scenes that it had not seen, one of those scenes."""
+    """What was made: the model, its answers on the scenes that it had not seen, one of those scenes, and files."""
 
     annotator: Annotator
     judgement: Judgement
     unseen_scene: Path
+    model: Path
+    gallery: Path
+    weights: Path
     seconds: float
 
 
 def run_pictures_demo(
-    files: DemoFiles, tell: Callable[[str], None] = lambda stage: None, sizes: SceneSizes | None = None
+    folder: Path, seed: int, tell: Callable[[str], None] = lambda stage: None, sizes: SceneSizes | None = None
 ) -> PicturesDemo:
     """Draw, learn, judge; leave the model, a gallery and a picture of the weights in the folder.
 
-    `tell` is called with every stage as it begins. Scenes and features that an earlier call left are used again.
+    `tell` is called with every stage as it begins. Scenes and features that an earlier call left are used again; scenes
+    of different seeds lie apart.
     """
     started = time.perf_counter()
     for module in ("jinja2", "matplotlib"):
         needed(module)  # before the work, which would be lost
     sizes = sizes or SceneSizes()
+    model, gallery, weights = (folder / name for name in ("model.gramless", "gallery.html", "weights.png"))
     tell("drawing scenes")
-    scenes = _scenes(files, sizes.n_scenes)
+    scenes = _scenes(folder / f"scenes-{seed}", sizes.n_scenes, seed)
     learned, unseen = scenes[: sizes.n_learned], scenes[sizes.n_learned :]
-    with one_thread(), threadpool_limits(1), closing(FeatureCache(files.cache)) as cache:  # k-means has its own threads
-        fitted = fit_annotator(learned, sizes.views, cache=cache, seed=files.seed, tell=tell)
-        annotator = fitted.annotator
-        save(annotator, files.model)
+    with one_thread(), threadpool_limits(1), closing(FeatureCache(folder / "cache")) as cache:  # k-means has threads
+        annotator = fit_annotator(learned, sizes.views, cache=cache, seed=seed, tell=tell).annotator
+        save(annotator, model)
         tell("judging it on unseen scenes")
         judgement = judge(annotator, unseen, cache=cache)
     tell("drawing the gallery")
     title = f"Keywords for {len(unseen)} drawn scenes that the model had not seen"
-    save_gallery(files.gallery, judgement.annotations, title, figures_of(judgement.quality))
+    save_gallery(gallery, judgement.annotations, title, figures_of(judgement.quality))
     kernel = annotator.classifier.map_network_.kernel_
-    write_atomically(files.weights, lambda file: save_weights_figure(kernel, file))
-    return PicturesDemo(annotator, judgement, unseen.paths[0], time.perf_counter() - started)
+    write_atomically(weights, lambda file: save_weights_figure(kernel, file))
+    seconds = time.perf_counter() - started
+    return PicturesDemo(annotator, judgement, unseen.paths[0], model, gallery, weights, seconds)
 
 
-def _scenes(files: DemoFiles, n_scenes: int) -> AnnotatedPictures:
+def _scenes(folder: Path, n_scenes: int, seed: int) -> AnnotatedPictures:
     """Those that lie there, or new ones: a folder of scenes is there whole or not at all."""
-    table = files.scenes / "keywords.csv"
+    table = folder / "keywords.csv"
     if not table.exists():
-        write_scenes(files.scenes, n_scenes, files.seed)
-    scenes = read_annotated(files.scenes, table)
+        write_scenes(folder, n_scenes, seed)
+    scenes = read_annotated(folder, table)
     if len(scenes) != n_scenes:
         raise DataError(
-            f"{files.scenes} holds {len(scenes)} scenes instead of {n_scenes}. Delete it, and they are drawn anew."
+            f"{folder} holds {len(scenes)} scenes instead of {n_scenes}. Delete it, and they are drawn anew."
         )
     return scenes

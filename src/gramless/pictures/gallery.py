@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gramless.errors import DataError
 from gramless.pictures.annotation.annotator import Annotation
@@ -19,27 +19,12 @@ THUMBNAIL_SIDE = 360  # twice the pixels of its place on the page, for screens w
 MOST_PICTURES = 200  # about 5 MB; browsers get slow with pages much larger
 
 
-@dataclass(frozen=True)
-class KeywordRow:
-    """A suggested keyword, its score, how much of its bar is filled, and whether it is right: yes, no or not known."""
-
-    keyword: str
-    score: str
-    percent: float
-    right: bool | None
-
-
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """What the page shows of one picture; without a thumbnail, the reason."""
 
-    name: str
+    annotation: Annotation
     thumbnail: str
     reason: str
-    rows: tuple[KeywordRow, ...]
-    judged: bool
-    missed: tuple[str, ...]
-    words: tuple[str, ...]
 
 
 def save_gallery(
@@ -62,7 +47,7 @@ def save_gallery(
     cards = []
     with ProgressBar("drawing the gallery", len(shown)) as bar:
         for annotation in shown:
-            cards.append(make_card(annotation))
+            cards.append(_card(annotation))
             bar.advance()
     page = render(
         "gramless.pictures",
@@ -72,25 +57,13 @@ def save_gallery(
         cards=cards,
         n_all=len(annotations),
         figure=f"data:image/png;base64,{base64.b64encode(figure).decode()}" if figure else "",
-        vocabulary=sorted({word for card in cards for word in card.words}),
+        vocabulary=sorted({word for annotation in shown for word in (*annotation.keywords, *annotation.missed)}),
     )
     write_atomically(path, lambda file: file.write(page.encode("utf-8", "replace")))
 
 
-def make_card(annotation: Annotation) -> Card:
-    rows = tuple(
-        KeywordRow(
-            keyword,
-            f"{score:.2f}",
-            100 * min(max(score, 0.0), 1.0),
-            None if annotation.truth is None else keyword in annotation.right,
-        )
-        for keyword, score in annotation.suggestions
-    )
-    thumbnail = reason = ""
+def _card(annotation: Annotation) -> Card:
     try:
-        thumbnail = data_uri(make_thumbnail(annotation.path, THUMBNAIL_SIDE))
+        return Card(annotation, data_uri(make_thumbnail(annotation.path, THUMBNAIL_SIDE)), "")
     except PictureError as error:
-        reason = error.reason
-    words = tuple(dict.fromkeys((*annotation.keywords, *(annotation.truth or ()))))
-    return Card(annotation.name, thumbnail, reason, rows, annotation.truth is not None, annotation.missed, words)
+        return Card(annotation, "", error.reason)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-from rich import box
 from rich.columns import Columns
 from rich.console import Group
 from rich.table import Table
@@ -19,11 +17,7 @@ from gramless.figures.learned_weights import shares_by
 from gramless.metrics import ReliabilityBin
 from gramless.pictures.annotation import Annotator, Quality
 from gramless.support.packages import needed
-from gramless.support.pages import printable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from gramless.support.pages import plain_table, printable
 
 RARE = 5  # a keyword with fewer examples is seldom found
 N_LARGEST = 3
@@ -87,7 +81,7 @@ def facts_table(facts: Mapping[str, str]) -> Table:
 
 def quality_table(quality: Quality, title: str) -> Table:
     """The figures in one table."""
-    table = _table(title)
+    table = plain_table(title)
     table.show_header = False
     table.add_column()
     table.add_column(justify="right")
@@ -100,7 +94,7 @@ def keyword_table(quality: Quality) -> Group:
     """The keywords that are given worst, and those that are never given."""
     shown = quality.keywords[:N_WORST]
     more = len(quality.keywords) - len(shown)
-    table = _table("Keywords, the worst first" + (f" ({more:,} better ones are not shown)" if more else ""))
+    table = plain_table("Keywords, the worst first" + (f" ({more:,} better ones are not shown)" if more else ""))
     table.add_column("keyword", overflow="fold")
     for title in ("learned from", "true", "given", "right", "wrong", "missed", "F1"):
         table.add_column(title, justify="right")
@@ -131,10 +125,6 @@ def keyword_columns(annotator: Annotator) -> Group:
     return Group(Text("Keywords and their numbers of examples", style="bold"), Columns(cells, padding=(0, 3)))
 
 
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-
-
 DOTS_PER_INCH = 160
 
 
@@ -142,25 +132,18 @@ def reliability_png(bins: Sequence[ReliabilityBin]) -> bytes:
     """Share of right answers against probability, bin by bin, and below it how many answers each bin has."""
     needed("matplotlib")
     from matplotlib import rc_context
-
-    file = io.BytesIO()
-    with rc_context({"font.family": "DejaVu Sans", "font.size": 8, **axes_style(INK, QUIET, 0.6)}):
-        _draw(bins).savefig(file, format="png", dpi=DOTS_PER_INCH)
-    return file.getvalue()
-
-
-def _draw(bins: Sequence[ReliabilityBin]) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure((4.2, 4.4), facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
-    top, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     predicted, observed = [found.predicted for found in bins], [found.observed for found in bins]
-    top.plot([0, 1], [0, 1], color=PALE, linewidth=1.2, zorder=1)
-    top.plot(predicted, observed, color=BLUE, marker="o", markersize=4, linewidth=1.2, zorder=2)
-    top.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel="share that is right")
-    top.set_title("What probabilities say, and what is so", loc="left", weight="bold", size=10)
-    below.bar(predicted, [found.n_answers for found in bins], width=0.04, color=BLUE)
-    below.set(yscale="log", ylabel="answers", xlabel="probability of a keyword")
-    return figure
+    file = io.BytesIO()
+    with rc_context({"font.family": "DejaVu Sans", "font.size": 8, **axes_style(INK, QUIET, 0.6)}):
+        figure = Figure((4.2, 4.4), facecolor="white", layout="constrained")
+        top, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+        top.plot([0, 1], [0, 1], color=PALE, linewidth=1.2, zorder=1)
+        top.plot(predicted, observed, color=BLUE, marker="o", markersize=4, linewidth=1.2, zorder=2)
+        top.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel="share that is right")
+        top.set_title("What probabilities say, and what is so", loc="left", weight="bold", size=10)
+        below.bar(predicted, [found.n_answers for found in bins], width=0.04, color=BLUE)
+        below.set(yscale="log", ylabel="answers", xlabel="probability of a keyword")
+        figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+    return file.getvalue()

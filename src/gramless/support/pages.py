@@ -1,10 +1,13 @@
-"""What people see: HTML pages from templates, which of many things are on them, problems, and texts of strangers."""
+"""What people see: HTML pages from templates, which of many things are on them, tables, problems, strangers' texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
+
+from rich import box
+from rich.table import Table
 
 from gramless.support.packages import needed
 
@@ -40,6 +43,19 @@ def spread_evenly(items: Sequence[Item], limit: int) -> list[Item]:
     """At most `limit` of them, evenly spread: the first of a sorted collection would all look alike."""
     n_shown = min(limit, len(items))
     return [items[i * len(items) // n_shown] for i in range(n_shown)]
+
+
+def plain_table(title: str = "", caption: str = "") -> Table:
+    """A table for the terminal, with a line below its headings and no other."""
+    return Table(
+        title=title,
+        caption=caption,
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
 
 
 COMMANDS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

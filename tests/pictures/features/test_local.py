@@ -11,6 +11,7 @@ from gramless.pictures.features.local import (
     robust_hue,
     sift,
 )
+from gramless.pictures.features.names import DESCRIPTOR_WIDTHS
 from tests.pictures.features import oracles
 from tests.pictures.features.samples import photo
 
@@ -67,7 +68,7 @@ def test_views_together_are_the_views_alone(rng):
         (alone,) = local_descriptors(picture, [view]).values()
         np.testing.assert_array_equal(alone.descriptors, together[view].descriptors)
         np.testing.assert_array_equal(alone.bands, together[view].bands)
-        assert together[view].descriptors.shape == (len(alone.bands), LOCAL_VIEWS[view].width)
+        assert together[view].descriptors.shape == (len(alone.bands), DESCRIPTOR_WIDTHS[view])
 
 
 def test_bands_are_thirds_of_the_height(rng):

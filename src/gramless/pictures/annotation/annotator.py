@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -62,6 +62,14 @@ class Annotation:
 EVEN = 0.5  # of keywords that exclude each other the best one is given where it is as probable as not
 
 
+class Choice(TypedDict, total=False):
+    """How many keywords pictures get; `Annotator.choose` says what each of these is, of which one may be given."""
+
+    top: int | None
+    threshold: float | None
+    precision: float | None
+
+
 class Look(NamedTuple):
     """All about one picture: its keywords and the training pictures nearest to it, best first."""
 
@@ -75,13 +83,6 @@ class Answers:
 
     annotations: tuple[Annotation, ...]
     unreadable: Mapping[str, str]
-
-    @classmethod
-    def joined(cls, parts: Sequence[Answers]) -> Answers:
-        return cls(
-            tuple(annotation for part in parts for annotation in part.annotations),
-            {name: reason for part in parts for name, reason in part.unreadable.items()},
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,40 +119,25 @@ class Annotator:
         check_array("the labels of the album", self.album.labels, (None, n_keywords), kinds="i")
         check_array("the vectors of the album", self.album.vectors, (None, n_components))
 
-    def annotate(
-        self,
-        paths: Sequence[Path],
-        names: Sequence[str],
-        *,
-        top: int | None = None,
-        threshold: float | None = None,
-        precision: float | None = None,
-        cache: FeatureCache | None = None,
-    ) -> Answers:
-        """Keywords of pictures; `stream` says which."""
-        answers = self.stream(paths, names, top=top, threshold=threshold, precision=precision, cache=cache)
-        return Answers.joined(tuple(answers))
+    def annotate(self, paths: Sequence[Path], names: Sequence[str], **how: Unpack[Choice]) -> Answers:
+        """Keywords of pictures: as many as each deserves, unless `choose` is told otherwise."""
+        parts = tuple(self.stream(paths, names, **how))
+        return Answers(
+            tuple(annotation for part in parts for annotation in part.annotations),
+            {name: reason for part in parts for name, reason in part.unreadable.items()},
+        )
 
     def stream(
-        self,
-        paths: Sequence[Path],
-        names: Sequence[str],
-        *,
-        top: int | None = None,
-        threshold: float | None = None,
-        precision: float | None = None,
-        cache: FeatureCache | None = None,
+        self, paths: Sequence[Path], names: Sequence[str], *, cache: FeatureCache | None = None, **how: Unpack[Choice]
     ) -> Iterator[Answers]:
-        """Keywords of pictures, a few dozen at a time and in their order: as many as each deserves, unless `choose` is
-        told otherwise.
-        """
+        """The same, a few dozen pictures at a time and in their order."""
         for described in self.features.stream(paths, cache=cache):
             unreadable = {names[i]: reason for i, reason in described.unreadable.items()}
             if described.views is None:
                 yield Answers((), unreadable)
                 continue
             p = self.probabilities(self.margins(described.views))
-            chosen = self.choose(p, top, threshold=threshold, precision=precision)
+            chosen = self.choose(p, **how)
             annotations = tuple(
                 Annotation(paths[i], names[i], self.suggestions(p_i, chosen_i))
                 for i, p_i, chosen_i in zip(described.kept, p, chosen, strict=True)
@@ -182,8 +168,8 @@ class Annotator:
     def choose(
         self,
         probabilities: np.ndarray,
-        top: int | None = None,
         *,
+        top: int | None = None,
         threshold: float | None = None,
         precision: float | None = None,
     ) -> np.ndarray:

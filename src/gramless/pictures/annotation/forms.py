@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,7 @@ from gramless.errors import DataError
 from gramless.pictures.annotation.annotator import Annotation
 from gramless.pictures.metadata.marks import Given, Stamp
 from gramless.pictures.metadata.writing import Place, Writing, give_all
-from gramless.support.pages import COMMANDS, Problem, printable
+from gramless.support.pages import COMMANDS, Problem, plain_table, printable
 
 SEPARATORS = (";",)  # between the keywords of one cell, for whoever reads the file back
 FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four: the first four, in full width
@@ -24,7 +23,7 @@ FORMULA_STARTS = frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four:
 
 def annotation_table(annotations: Sequence[Annotation]) -> Table:
     """One row per picture, its keywords with their scores."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = plain_table()
     table.add_column("picture", overflow="fold")
     table.add_column("keywords and probabilities", overflow="fold")
     for annotation in annotations:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from gramless.errors import DataError
-from gramless.pictures.annotation.annotator import Annotation, Annotator
+from gramless.pictures.annotation.annotator import Annotation, Annotator, Choice
 from gramless.pictures.annotation.quality import Quality, quality_of
 from gramless.pictures.datasets import AnnotatedPictures
 from gramless.pictures.features import FeatureCache
@@ -27,13 +28,7 @@ class Judgement:
 
 
 def judge(
-    annotator: Annotator,
-    pictures: AnnotatedPictures,
-    *,
-    top: int | None = None,
-    threshold: float | None = None,
-    precision: float | None = None,
-    cache: FeatureCache | None = None,
+    annotator: Annotator, pictures: AnnotatedPictures, *, cache: FeatureCache | None = None, **how: Unpack[Choice]
 ) -> Judgement:
     """Annotate pictures and compare with their own keywords; those that the model does not know are left out."""
     described = annotator.features.describe(pictures.paths, cache=cache)
@@ -47,7 +42,7 @@ def judge(
         raise DataError("the pictures have none of the model's keywords, so there is nothing to compare with.")
     margins = annotator.margins(described.views)
     p = annotator.probabilities(margins)
-    chosen = annotator.choose(p, top, threshold=threshold, precision=precision)
+    chosen = annotator.choose(p, **how)
     annotations = tuple(
         Annotation(path, name, annotator.suggestions(p_i, chosen_i), _names(annotator.keywords, truth_i))
         for path, name, p_i, chosen_i, truth_i in zip(readable.paths, readable.names, p, chosen, truth, strict=True)

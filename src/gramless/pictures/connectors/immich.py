@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request
 
@@ -22,13 +22,11 @@ import typer
 
 from gramless.errors import GramlessError
 from gramless.pictures.annotation import Annotator, load_annotator
-from gramless.pictures.connectors.json_server import direct_opener
+from gramless.pictures.connectors.json_server import fetch
 from gramless.pictures.features import PictureError
 from gramless.support.progress import ProgressBar
 
 PAGE = 250
-MOST_BYTES = 50_000_000
-SECONDS = 60.0
 
 
 class ImmichError(GramlessError):
@@ -42,7 +40,6 @@ class Immich:
         if urlsplit(address).scheme not in ("http", "https"):
             raise ImmichError(f"{address} is no address of Immich: give one like http://immich.lan:2283")
         self._address, self._key = address.rstrip("/").removesuffix("/api"), key
-        self._opener = direct_opener()
 
     def pictures(self) -> Iterator[dict[str, Any]]:
         """Every picture, a page at a time."""
@@ -75,17 +72,13 @@ class Immich:
         headers = {"x-api-key": self._key} | ({"Content-Type": "application/json"} if body else {})
         request = Request(f"{self._address}/api/{route}", body, headers, method=method)
         try:
-            with self._opener.open(request, timeout=SECONDS) as reply:
-                content = reply.read(MOST_BYTES + 1)
+            return fetch(request)
         except HTTPError as error:
             raise ImmichError(
                 f"Immich refuses {method} /api/{route} ({error.code}). Check the address, the key and its permissions."
             ) from error
-        except (URLError, OSError) as error:
+        except OSError as error:
             raise ImmichError(f"Immich does not answer at {self._address} ({error}). Check the address.") from error
-        if len(content) > MOST_BYTES:
-            raise ImmichError(f"Immich answers /api/{route} with more than {MOST_BYTES:,} bytes.")
-        return content
 
 
 def tag_all(annotator: Annotator, immich: Immich, parent: str, dry_run: bool = False) -> dict[str, int]:

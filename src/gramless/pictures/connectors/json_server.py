@@ -13,12 +13,13 @@ from ipaddress import ip_address
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, build_opener
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from gramless.errors import DataError, GramlessError
 
 MOST_BYTES = 100_000_000
 SECONDS = 30.0  # that a connection may be silent
+SECONDS_TO_ANSWER = 60.0  # that the other program may be silent
 OK, BAD, UNAUTHORISED, MISSING, TOO_LARGE, FAILED = 200, 400, 401, 404, 413, 500
 
 Route = Callable[[dict[str, Any]], dict[str, Any]]
@@ -108,9 +109,13 @@ class _Stay(HTTPRedirectHandler):
         return None
 
 
-def direct_opener() -> OpenerDirector:
-    """For requests with a key: it goes to the address that was given, and nowhere else."""
-    return build_opener(_Stay)
+def fetch(request: Request) -> bytes:
+    """What is answered to a request with a key, which goes to the address that was given and nowhere else."""
+    with build_opener(_Stay).open(request, timeout=SECONDS_TO_ANSWER) as reply:
+        content: bytes = reply.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{request.full_url} is answered with more than {MOST_BYTES:,} bytes.")
+    return content
 
 
 def _is_local(host: str) -> bool:

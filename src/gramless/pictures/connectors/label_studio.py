@@ -19,7 +19,6 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.error import URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request
 from xml.etree import ElementTree
@@ -30,16 +29,14 @@ import typer
 from gramless.errors import DataError
 from gramless.pictures.annotation import Annotator, load_annotator
 from gramless.pictures.annotation.fitting import THUMBNAIL_SIDE
-from gramless.pictures.connectors.json_server import Route, direct_opener, json_server, run
+from gramless.pictures.connectors.json_server import Route, fetch, json_server, run
 from gramless.pictures.correcting.labels import REST, Answers
 from gramless.pictures.correcting.learning import Taught, learn_again
 from gramless.pictures.features import PictureError, make_thumbnail
 from gramless.storage import save
 
 TAUGHT_BY = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
-MOST_BYTES = 100_000_000
 JWT_DOTS = 2  # in a personal access token, and none in a legacy one
-SECONDS = 60.0
 
 
 class Backend:
@@ -49,7 +46,6 @@ class Backend:
         self.annotator = annotator
         self.studio, self._token, self._output = studio.rstrip("/"), token, output
         self._learned = 0
-        self._opener = direct_opener()
 
     @property
     def version(self) -> str:
@@ -124,15 +120,11 @@ class Backend:
 
     def _asked(self, request: Request) -> bytes:
         try:
-            with self._opener.open(request, timeout=SECONDS) as reply:
-                content: bytes = reply.read(MOST_BYTES + 1)
-        except (URLError, OSError) as error:
+            return fetch(request)
+        except OSError as error:
             raise DataError(
                 f"Label Studio does not give {request.selector} ({error}). Check --studio and --token."
             ) from error
-        if len(content) > MOST_BYTES:
-            raise DataError(f"{request.selector} has more than {MOST_BYTES:,} bytes.")
-        return content
 
 
 def _as_list(one_or_several: Any) -> list[Any]:

@@ -16,8 +16,10 @@ CACHE_FOLDER = ".gramless-cache"
 FILE_NAME = "pictures.sqlite"
 FORMAT_VERSION = 1
 SCHEMA = """
-CREATE TABLE vectors (name TEXT, map TEXT, stamp TEXT, vector BLOB, PRIMARY KEY (name, map)) WITHOUT ROWID;
-CREATE TABLE thumbnails (name TEXT PRIMARY KEY, stamp TEXT, jpeg BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vectors (
+    name TEXT, map TEXT, stamp TEXT, vector BLOB, PRIMARY KEY (name, map)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS thumbnails (name TEXT PRIMARY KEY, stamp TEXT, jpeg BLOB) WITHOUT ROWID;
 """
 
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from gramless.errors import DataError
+from gramless.pictures.features.cache import open_database
 
 LABEL_FILE = ".gramless-labels.sqlite"
 FORMAT_VERSION = 1
@@ -24,27 +25,21 @@ REST = ""
 """In place of a keyword: the picture has no other keywords than those that it was said to have."""
 
 SCHEMA = """
-CREATE TABLE answers (picture TEXT, keyword TEXT, has INTEGER NOT NULL, PRIMARY KEY (picture, keyword)) WITHOUT ROWID;
-CREATE TABLE log (
+CREATE TABLE IF NOT EXISTS answers (
+    picture TEXT, keyword TEXT, has INTEGER NOT NULL, PRIMARY KEY (picture, keyword)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS log (
     id INTEGER PRIMARY KEY, step INTEGER NOT NULL, person TEXT NOT NULL, at REAL NOT NULL, picture TEXT NOT NULL,
     keyword TEXT NOT NULL, before INTEGER, after INTEGER, undone INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX steps ON log (step);
-CREATE TABLE notes (name TEXT PRIMARY KEY, content TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS steps ON log (step);
+CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 """
 
 Answers = dict[str, bool]
 """By keyword whether a picture has it; REST: False where it has no others."""
 
-
 Execute = Callable[..., Any]
-
-
-class Undone(NamedTuple):
-    """A step that was taken back: the picture, and the keywords that are again as they were."""
-
-    picture: str
-    keywords: tuple[str, ...]
 
 
 class LabelFile:
@@ -71,36 +66,24 @@ class LabelFile:
             news = {keyword: has for keyword, has in changes.items() if before.get(keyword) != has}
             (step,) = execute("SELECT coalesce(max(step), 0) + 1 FROM log").fetchone()
             for keyword, has in news.items():
-                log = (step, person, time.time(), picture, keyword, before.get(keyword), has)
-                execute(
-                    "INSERT INTO log (step, person, at, picture, keyword, before, after) VALUES (?,?,?,?,?,?,?)", log
-                )
-                _put(execute, picture, keyword, has)
+                _write(execute, step, person, picture, keyword, before.get(keyword), has)
             return bool(news)
 
-    def undo(self, person: str) -> Undone | None:
-        """Take back the last step of a person (a window) that still stands; what others changed since stays."""
+    def undo(self, person: str) -> str | None:
+        """Take back the last step of a person (a window) that still stands; what others changed since stays.
+
+        The picture that it was about, or None where there is no such step.
+        """
         with self._transaction() as execute:
             (step,) = execute("SELECT max(step) FROM log WHERE person = ? AND NOT undone", (person,)).fetchone()
             if step is None:
                 return None
             rows = execute("SELECT picture, keyword, before, after FROM log WHERE step = ? AND NOT undone", (step,))
-            changed = []
             for picture, keyword, before, after in rows.fetchall():
-                found = execute(
-                    "SELECT has FROM answers WHERE picture = ? AND keyword = ?", (picture, keyword)
-                ).fetchone()
-                if (None if found is None else found[0]) == after:
-                    log = (step, "", time.time(), picture, keyword, after, before)
-                    execute(
-                        "INSERT INTO log (step, person, at, picture, keyword, before, after, undone) "
-                        "VALUES (?,?,?,?,?,?,?,1)",
-                        log,
-                    )
-                    _put(execute, picture, keyword, before)
-                    changed.append(keyword)
+                if dict(execute(_ANSWERS_OF, (picture,))).get(keyword) == after:
+                    _write(execute, step, "", picture, keyword, after, before)
             execute("UPDATE log SET undone = 1 WHERE step = ?", (step,))
-            return Undone(picture, tuple(changed))
+            return str(picture)
 
     def can_undo(self, person: str) -> bool:
         with self._turn:
@@ -163,28 +146,26 @@ class LabelFile:
 _ANSWERS_OF = "SELECT keyword, has FROM answers WHERE picture = ?"
 
 
-def _put(execute: Execute, picture: str, keyword: str, has: bool | int | None) -> None:
-    if has is None:
+def _write(
+    execute: Execute, step: int, person: str, picture: str, keyword: str, before: bool | None, after: bool | None
+) -> None:
+    """One keyword of a step, into the log and into the answers."""
+    log = (step, person, time.time(), picture, keyword, before, after)
+    execute("INSERT INTO log (step, person, at, picture, keyword, before, after) VALUES (?,?,?,?,?,?,?)", log)
+    if after is None:
         execute("DELETE FROM answers WHERE picture = ? AND keyword = ?", (picture, keyword))
     else:
-        execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (picture, keyword, int(has)))
+        execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (picture, keyword, after))
 
 
 def _connected(path: Path) -> sqlite3.Connection:
     """Open the file, or make it; an error where it holds something else."""
-    connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, check_same_thread=False, isolation_level=None)
+    connection = open_database(path, SCHEMA, FORMAT_VERSION, patience=PATIENCE_SECONDS)
+    connection.isolation_level = None  # transactions begin where this file says so
     try:
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")  # which also finds out whether it may be written to
-        (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if n_tables == 0:
-            for statement in SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-        elif version != FORMAT_VERSION:
-            raise sqlite3.DatabaseError(f"it is of version {version}, not {FORMAT_VERSION}")
-        connection.commit()
+        connection.execute("BEGIN IMMEDIATE")  # to find out whether it may be written to
+        connection.rollback()
     except BaseException:
         connection.close()
         raise

@@ -18,7 +18,7 @@ import numpy as np
 from gramless.errors import DataError, GramlessError
 from gramless.pictures.annotation import Annotation, Annotator, Look, Suggestion, fit_annotator
 from gramless.pictures.correcting.cache import CACHE_FOLDER, PictureCache
-from gramless.pictures.correcting.labels import LABEL_FILE, REST, Answers, LabelFile, Undone
+from gramless.pictures.correcting.labels import LABEL_FILE, REST, Answers, LabelFile
 from gramless.pictures.correcting.learning import (
     Taught,
     fully_known,
@@ -181,8 +181,8 @@ class OpenFolder:
 
     def undo(self, person: str) -> int | None:
         """The position of the picture whose last step was taken back, or None where there was none."""
-        undone: Undone | None = self.labels.undo(person)
-        return None if undone is None else self._position.get(undone.picture)
+        picture = self.labels.undo(person)
+        return None if picture is None else self._position.get(picture)
 
     def want(self, positions: list[int]) -> None:
         """These are on the screen: describe them before the others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import IntEnum
 
 import numpy as np
@@ -55,8 +55,8 @@ class Suggestions:
         """Another model on the same map."""
         self.annotator = annotator
         self._start()
-        for rows in _pieces(self.described):
-            self._suggest(rows)
+        for start in range(0, len(described := self.described), AT_ONCE):
+            self._suggest(described[start : start + AT_ONCE])
 
     def directions(self, positions: np.ndarray) -> np.ndarray:
         """Vectors of length 1 in which pictures can be compared."""
@@ -73,8 +73,3 @@ class Suggestions:
         p = self.annotator.probabilities(margins)
         self.probabilities[rows] = p
         self.chosen[rows] = self.annotator.choose(p)
-
-
-def _pieces(positions: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(positions), AT_ONCE):
-        yield positions[start : start + AT_ONCE]

@@ -100,7 +100,7 @@ def _from_csv(path: Path, text: str) -> list[tuple[str, list[str]]]:
     pairs = []
     for row in rows:
         cells = [row[i] for i in columns if i < len(row)] if columns else row[1:]
-        pairs.append((row[0].strip(), [keyword for cell in cells for keyword in _split(cell)]))
+        pairs.append((row[0].strip(), [keyword for cell in cells for keyword in cell.split(";")]))
     return pairs
 
 
@@ -115,21 +115,22 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=lambda delimiter: votes[delimiter])
 
 
-def _split(cell: str) -> list[str]:
-    return cell.split(";")
-
-
 def _from_json(path: Path, text: str) -> list[tuple[str, list[str]]]:
+    def without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """JSON readers keep the last of two equal keys; here that would lose a picture's keywords without a word."""
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise DataError(f"{path} names {key!r} twice in one object. Give each picture once.")
+        return dict(pairs)
+
     try:
-        content = json.loads(text, object_pairs_hook=_without_repeated_keys)
+        content = json.loads(text, object_pairs_hook=without_repeated_keys)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path} is not correct JSON: {error.msg} in line {error.lineno}, column {error.colno}. Correct it there."
         ) from error
     except RecursionError as error:
         raise DataError(f"{path} is nested too deeply to be a list of keywords.") from error
-    except _RepeatedKey as error:
-        raise DataError(f"{path} names {error.args[0]!r} twice in one object. Give each picture once.") from error
     if isinstance(content, dict):
         entries = list(content.items())
     elif isinstance(content, list):
@@ -140,18 +141,6 @@ def _from_json(path: Path, text: str) -> list[tuple[str, list[str]]]:
             'or [{"file": "a.jpg", "keywords": ["cat", "dog"]}, ...].'
         )
     return [(name.strip(), _json_keywords(path, name, keywords)) for name, keywords in entries]
-
-
-class _RepeatedKey(Exception):
-    pass
-
-
-def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON readers keep the last of two equal keys; here that would lose a picture's keywords without a word."""
-    repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-    if repeated:
-        raise _RepeatedKey(repeated[0])
-    return dict(pairs)
 
 
 def _name_and_keywords(path: Path, position: int, entry: Any) -> tuple[str, Any]:
@@ -165,7 +154,7 @@ def _name_and_keywords(path: Path, position: int, entry: Any) -> tuple[str, Any]
 
 def _json_keywords(path: Path, name: str, keywords: Any) -> list[str]:
     if isinstance(keywords, str):
-        return _split(keywords)
+        return keywords.split(";")
     items = keywords if isinstance(keywords, list) else [keywords]
     texts = [item.get("keyword") if isinstance(item, dict) else item for item in items]
     written = [text for text in texts if isinstance(text, str)]

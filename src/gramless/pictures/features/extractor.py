@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -11,9 +10,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gramless.errors import DataError, GramlessError
+from gramless.errors import DataError
 from gramless.pictures.features.cache import FeatureCache
-from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.names import (
     DESCRIPTOR_WIDTHS,
     STANDARD,
@@ -22,17 +20,13 @@ from gramless.pictures.features.names import (
     words_of,
 )
 from gramless.pictures.features.pictures import Source
-from gramless.pictures.features.rows import Row, compute_rows, recipe
+from gramless.pictures.features.rows import compute_rows, recipe
 from gramless.support.checks import check_array
 from gramless.support.packages import needed
 from gramless.support.progress import ProgressBar
 from gramless.views import Views
 
 AT_ONCE = 64  # pictures of a stream: some seconds of work for a few cores
-
-
-class GivenUpError(GramlessError):
-    """Pictures are not described to the end, as was asked for."""
 
 
 class Described(NamedTuple):
@@ -104,9 +98,7 @@ class PictureFeatures:
         with ProgressBar("features", len(sources)) as progress:
             return self._described(sources, progress, cache, n_jobs, given_up)
 
-    def stream(
-        self, sources: Sequence[Source], *, cache: FeatureCache | None = None, n_jobs: int | None = None
-    ) -> Iterator[Described]:
+    def stream(self, sources: Sequence[Source], *, cache: FeatureCache | None = None) -> Iterator[Described]:
         """What `describe` gives, a few dozen pictures at a time and in their order: for folders of any size.
 
         Positions are those among all sources.
@@ -114,7 +106,7 @@ class PictureFeatures:
         _check_packages()
         with ProgressBar("features", len(sources)) as progress:
             for start in range(0, len(sources), AT_ONCE):
-                part = self._described(sources[start : start + AT_ONCE], progress, cache, n_jobs)
+                part = self._described(sources[start : start + AT_ONCE], progress, cache)
                 progress.pause()
                 unreadable = {start + position: reason for position, reason in part.unreadable.items()}
                 yield Described(part.views, start + part.kept, unreadable)
@@ -124,31 +116,25 @@ class PictureFeatures:
         sources: Sequence[Source],
         progress: ProgressBar,
         cache: FeatureCache | None,
-        n_jobs: int | None,
+        n_jobs: int | None = None,
         given_up: Callable[[], bool] = lambda: False,
     ) -> Described:
         from gramless.pictures.features.handcrafted import handcrafted_views
 
         recipes = {name: recipe(name, self.words.get(words_of(name) or "")) for name in self.names}
         describe = partial(handcrafted_views, words=self.words)
-        blocks: dict[str, Floats] = {}
-        unreadable = []
-        rows = compute_rows(sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
-        with closing(rows) as results:
-            for result in results:
-                if given_up():
-                    raise GivenUpError("the pictures are not wanted any more.")
-                if isinstance(result, Row):
-                    if result.name not in blocks:
-                        blocks[result.name] = np.zeros((len(sources), len(result.numbers)), dtype=np.float32)
-                    blocks[result.name][result.position] = result.numbers
-                else:
-                    unreadable.append(result)
-        kept = np.setdiff1d(np.arange(len(sources)), [position for position, _ in unreadable])
-        if len(kept) < len(sources):
-            blocks = {name: blocks.pop(name)[kept] for name in tuple(blocks)}  # one copy at a time
-        views = Views({name: blocks[name] for name in self.names}) if len(kept) else None
-        return Described(views, kept, dict(sorted(unreadable)))
+        rows = compute_rows(
+            sources, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs, given_up=given_up
+        )
+        kept = np.setdiff1d(np.arange(len(sources)), list(rows.unreadable))
+        views = None
+        if len(kept):
+            blocks = {}
+            for name in self.names:
+                found = rows.found.pop(name)  # little is in memory twice
+                blocks[name] = np.stack([found[position] for position in kept.tolist()])
+            views = Views(blocks)
+        return Described(views, kept, dict(sorted(rows.unreadable.items())))
 
 
 def _check_packages() -> None:

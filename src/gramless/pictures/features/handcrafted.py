@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -17,9 +17,9 @@ from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.gist import gist
 from gramless.pictures.features.histograms import BANDS, Floats, colour_histograms, shares
 from gramless.pictures.features.local import LOCAL_VIEWS, local_descriptors
-from gramless.pictures.features.names import BANDED, COLOURS, vocabularies_of
+from gramless.pictures.features.names import BANDED, COLOURS, DESCRIPTOR_WIDTHS, vocabularies_of
 from gramless.pictures.features.pictures import Picture, PictureError, Source, content_hash
-from gramless.pictures.features.rows import Row, compute_rows, recipe
+from gramless.pictures.features.rows import compute_rows, recipe
 from gramless.support.progress import ProgressBar, Waiting
 
 DESCRIPTORS_PER_PICTURE = 200
@@ -94,7 +94,7 @@ def learn_vocabularies(
     words = {}
     for view in views:
         for _, numbers in cache.find(recipes[view], [content]) if cache else ():
-            words[view] = numbers.reshape(-1, LOCAL_VIEWS[view].width)
+            words[view] = numbers.reshape(-1, DESCRIPTOR_WIDTHS[view])
     lacking = [view for view in views if view not in words]
     found = _descriptors(sample, lacking, seed, cache, n_jobs)
     with ProgressBar("visual words", len(found)) as progress:
@@ -117,20 +117,13 @@ def _descriptors(
         return {}
     recipes = {view: _descriptors_recipe(view, seed) for view in views}
     describe = partial(sampled_descriptors, seed=seed)
-    found: dict[str, dict[int, Floats]] = {view: {} for view in views}
-    reason = "got no picture"
     with ProgressBar("local descriptors", len(sample)) as progress:
-        rows_or_reasons = compute_rows(sample, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
-        with closing(rows_or_reasons) as results:
-            for result in results:
-                if isinstance(result, Row):
-                    found[result.name][result.position] = result.numbers
-                else:
-                    reason = "picture {} {}".format(*result)
+        found, unreadable = compute_rows(sample, recipes, describe, progress=progress, cache=cache, n_jobs=n_jobs)
     if not any(found.values()):
+        reason = "picture {} {}".format(*unreadable.popitem()) if unreadable else "got no picture"
         raise DataError(f"visual words are learned on pictures, but none can be read: {reason}. Give other pictures.")
     return {
-        view: np.concatenate([rows[i] for i in sorted(rows)]).reshape(-1, LOCAL_VIEWS[view].width)
+        view: np.concatenate([rows[i] for i in sorted(rows)]).reshape(-1, DESCRIPTOR_WIDTHS[view])
         for view, rows in found.items()
     }
 

@@ -38,7 +38,6 @@ class LocalView(NamedTuple):
 
     detect: Callable[[Picture], Points]
     describe: Callable[[Picture, Points], Floats]
-    width: int
     words: int
 
 
@@ -119,8 +118,8 @@ def robust_hue(picture: Picture, points: Points) -> Floats:
 
 
 LOCAL_VIEWS: Mapping[str, LocalView] = {
-    "DenseSift": LocalView(dense_points, sift, width=128, words=1000),
-    "HarrisSift": LocalView(harris_points, sift, width=128, words=1000),
-    "DenseHue": LocalView(dense_points, robust_hue, width=HUES, words=100),
-    "HarrisHue": LocalView(harris_points, robust_hue, width=HUES, words=100),
+    "DenseSift": LocalView(dense_points, sift, words=1000),
+    "HarrisSift": LocalView(harris_points, sift, words=1000),
+    "DenseHue": LocalView(dense_points, robust_hue, words=100),
+    "HarrisHue": LocalView(harris_points, robust_hue, words=100),
 }

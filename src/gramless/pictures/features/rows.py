@@ -9,6 +9,7 @@ from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
+from gramless.errors import GramlessError
 from gramless.pictures.features.cache import FeatureCache
 from gramless.pictures.features.histograms import Floats
 from gramless.pictures.features.learned import has_gpu, trained_network, weights_version
@@ -35,14 +36,16 @@ BATCH = 32  # pictures that are computed before their rows are kept
 Describe = Callable[[Picture, Sequence[str]], Mapping[str, Floats]]
 """The rows of a picture by name."""
 
-Unreadable = tuple[int, str]
-"""The position of a picture that could not be read, and a reason that follows "this picture"."""
+
+class GivenUpError(GramlessError):
+    """Pictures are not described to the end, as was asked for."""
 
 
-class Row(NamedTuple):
-    position: int
-    name: str
-    numbers: Floats
+class Rows(NamedTuple):
+    """What is known of many pictures."""
+
+    found: dict[str, dict[int, Floats]]  # by name and position
+    unreadable: dict[int, str]  # by position why a picture could not be read, to follow "this picture"
 
 
 class _Task(NamedTuple):
@@ -64,53 +67,54 @@ def compute_rows(
     progress: ProgressBar,
     cache: FeatureCache | None,
     n_jobs: int | None,
-) -> Generator[Row | Unreadable]:
-    """One row of each name for each picture, in no order, or one Unreadable; every picture is a step of the progress.
+    given_up: Callable[[], bool] = lambda: False,
+) -> Rows:
+    """One row of each name for each picture that can be read; every picture is a step of the progress.
 
-    Close it where the rest is not wanted: what was computed is kept then, and worker processes end.
+    After Ctrl-C what was computed is kept in the cache, and where it is given up: see PictureFeatures.describe.
 
     recipes : names, and the texts under which the cache knows their rows
     describe : the rows of all names that are no network's; a function that can be sent to worker processes
     """
-    missing: dict[int, list[str]] = {}
+    found: dict[str, dict[int, Floats]] = {name: {} for name in recipes}
+    unreadable: dict[int, str] = {}
     contents: dict[int, bytes] = {}
     for position, source in enumerate(sources):
         try:
             contents[position] = content_hash(source) if cache else b""
-            missing[position] = list(recipes)
         except PictureError as error:
-            yield position, error.reason
+            unreadable[position] = error.reason
     if cache:
-        for row in _known_rows(cache, recipes, contents):
-            missing[row.position].remove(row.name)
-            yield row
-    todo = [position for position, names in missing.items() if names]
-    progress.advance(len(sources) - len(todo))
-    workers = n_workers(len(todo), n_jobs)
+        positions = defaultdict(list)
+        for position, content in contents.items():
+            positions[content].append(position)
+        for name, recipe in recipes.items():
+            for content, numbers in cache.find(recipe, positions):
+                found[name] |= dict.fromkeys(positions[content], numbers)
+    missing = {i: names for i in contents if (names := [name for name in recipes if i not in found[name]])}
+    progress.advance(len(sources) - len(missing))
+    workers = n_workers(len(missing), n_jobs)
+    todo, size = list(missing), max(BATCH, 4 * workers)
     try:
-        size = max(BATCH, 4 * workers)
         for start in range(0, len(todo), size):
             chosen = {position: missing[position] for position in todo[start : start + size]}
             with closing(_batch_rows(sources, chosen, describe, workers, progress)) as results:
-                for result in results:
-                    if cache and isinstance(result, Row):
-                        cache.keep(recipes[result.name], contents[result.position], result.numbers)
-                    yield result
+                for position, rows in results:
+                    if given_up():
+                        raise GivenUpError("the pictures are not wanted any more.")
+                    if isinstance(rows, PictureError):
+                        unreadable[position] = rows.reason
+                        continue
+                    for name, numbers in rows.items():
+                        found[name][position] = numbers
+                        if cache:
+                            cache.keep(recipes[name], contents[position], numbers)
             if cache:
                 cache.save()
     finally:  # Ctrl-C loses only the pictures that are being computed
         if cache:
             cache.save()
-
-
-def _known_rows(cache: FeatureCache, recipes: Mapping[str, str], contents: Mapping[int, bytes]) -> Generator[Row]:
-    positions = defaultdict(list)
-    for position, content in contents.items():
-        positions[content].append(position)
-    for name, recipe in recipes.items():
-        for content, numbers in cache.find(recipe, positions):
-            for position in positions[content]:
-                yield Row(position, name, numbers)
+    return Rows(found, unreadable)
 
 
 def _batch_rows(
@@ -119,8 +123,8 @@ def _batch_rows(
     describe: Describe,
     workers: int,
     progress: ProgressBar,
-) -> Generator[Row | Unreadable]:
-    """The missing rows of a few pictures, each of which is read once.
+) -> Generator[tuple[int, Mapping[str, Floats] | PictureError]]:
+    """The missing rows of a few pictures, each of which is read once, by name and as soon as they are known.
 
     Networks run in the workers, on one core each, which no thread has to wait for; or here, in batches on a GPU.
     """
@@ -134,17 +138,16 @@ def _batch_rows(
         for position, outcome in zip(missing, outcomes, strict=True):
             progress.advance()
             if isinstance(outcome, PictureError):
-                yield position, outcome.reason
+                yield position, outcome
                 continue
-            for name, numbers in outcome.rows.items():
-                yield Row(position, name, numbers)
+            yield position, outcome.rows
             if outcome.picture is not None:
                 for name in filter(is_learned, missing[position]):
                     waiting[name][position] = outcome.picture
     for name, pictures in waiting.items():
         rows = trained_network(name)(list(pictures.values()))
         for position, numbers in zip(pictures, rows, strict=True):
-            yield Row(position, name, numbers)
+            yield position, {name: numbers}
 
 
 def _attempt(describe: Describe, task: _Task) -> _Outcome | PictureError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gramless.pictures.metadata.fields import (
@@ -78,7 +78,23 @@ def marked(
     for keyword in (each.keyword for each in wanted):
         for name in missing:
             notes.setdefault(keyword, {})[name] = entry_for(keyword, name)
-    block = _block(packet, base, wanted, notes, stamp, missing, owners, struck, new)
+    # Our description: the lists that were missing, and the marks.
+    attributes = {"gramless:Model": clean(stamp.model), "gramless:Date": clean(stamp.date)}
+    if missing:
+        attributes["gramless:Started"] = " ".join(WRITTEN[name] for name in missing)
+    if new:
+        attributes["gramless:Whole"] = hashlib.sha256(base).hexdigest()
+    parts = started(missing, (*owners, *(each.keyword for each in wanted)))
+    items = []
+    for keyword, probability in wanted:
+        noted = {f"gramless:{NOTED[name]}": entry for name, entry in notes.get(keyword, {}).items()}
+        values = {"gramless:Keyword": keyword, "gramless:Probability": f"{probability:.4f}", **noted}
+        items.append(f"<rdf:li {attributes_of(values)}/>")
+    parts.append(list_of("gramless:Keywords", items))
+    if missing:
+        parts.append(list_of("gramless:Carried", map(entry_element, owners)))
+    parts.append(list_of("gramless:Struck", map(entry_element, sorted(struck))))
+    block = description_of(packet, attributes, parts)
     return packet.changed([*changes, insertion(packet, packet.rdf, block)])
 
 
@@ -132,36 +148,6 @@ def _cut_attributes(packet: Packet, element: Element) -> list[Change]:
     tag = packet.content[element.start : element.inner_start]
     found = re.finditer(rf"""\s+{ours}\s*=\s*("[^"]*"|'[^']*')""".encode(), tag)
     return [Change(element.start + match.start(), element.start + match.end()) for match in found]
-
-
-def _block(
-    packet: Packet,
-    base: bytes,
-    wanted: Sequence[Given],
-    notes: Mapping[str, Mapping[str, str]],
-    stamp: Stamp,
-    missing: Sequence[str],
-    owners: Sequence[str],
-    struck: Iterable[str],
-    new: bool,
-) -> str:
-    """Our description: the lists that were missing, and the marks."""
-    attributes = {"gramless:Model": clean(stamp.model), "gramless:Date": clean(stamp.date)}
-    if missing:
-        attributes["gramless:Started"] = " ".join(WRITTEN[name] for name in missing)
-    if new:
-        attributes["gramless:Whole"] = hashlib.sha256(base).hexdigest()
-    parts = started(missing, (*owners, *(each.keyword for each in wanted)))
-    items = []
-    for keyword, probability in wanted:
-        noted = {f"gramless:{NOTED[name]}": entry for name, entry in notes.get(keyword, {}).items()}
-        values = {"gramless:Keyword": keyword, "gramless:Probability": f"{probability:.4f}", **noted}
-        items.append(f"<rdf:li {attributes_of(values)}/>")
-    parts.append(list_of("gramless:Keywords", items))
-    if missing:
-        parts.append(list_of("gramless:Carried", map(entry_element, owners)))
-    parts.append(list_of("gramless:Struck", map(entry_element, sorted(struck))))
-    return description_of(packet, attributes, parts)
 
 
 def _cleaned(given: Iterable[Given]) -> list[Given]:

@@ -9,7 +9,6 @@ files; HEIC), ExifTool reads them where it is installed.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 from gramless.pictures.features.decoder import the_decoder
 from gramless.pictures.features.decoding import Metadata, UndecodableError, UnopenedError, is_simple, metadata_of
-from gramless.pictures.metadata.fields import clean_path, entries_of, keywords_in, leaf, unique
+from gramless.pictures.metadata.fields import clean_path, entries_of, leaf, unique
 from gramless.pictures.metadata.files import MOST_PICTURE_BYTES, embedded_packet, read_sidecar, sidecars_of
 from gramless.pictures.metadata.marks import owners_keywords
 from gramless.pictures.metadata.packet import Packet, PacketError
@@ -60,7 +59,7 @@ def keywords_inside(picture: Path) -> Carried:
     others: list[str] = []
     try:
         found = _metadata_of(picture)
-        others = _from_iptc(found) + _from_windows(found)
+        others = [*(_decoded(text, found.letters == UTF8) for text in found.iptc), *_from_windows(found)]
         content = _xmp_of(found, picture)
         if content is not None:
             in_xmp = owners_keywords(Packet(content))
@@ -100,10 +99,6 @@ def _xmp_of(found: Metadata, picture: Path) -> bytes | None:
     return content.rstrip(b"\0") if content and content.strip(b"\0 \r\n") else None
 
 
-def _from_iptc(found: Metadata) -> list[str]:
-    return [_decoded(text, found.letters == UTF8) for text in found.iptc]
-
-
 def _decoded(text: bytes, utf8: bool) -> str:
     """IPTC's texts are in UTF-8 where it says so; elsewhere programs write UTF-8 all the same, or Latin letters."""
     try:
@@ -114,7 +109,7 @@ def _decoded(text: bytes, utf8: bool) -> str:
 
 def _from_windows(found: Metadata) -> list[str]:
     """UTF-16, with ; between them."""
-    return re.split(";", found.windows.decode("utf-16-le", "replace").partition("\0")[0]) if found.windows else []
+    return found.windows.decode("utf-16-le", "replace").partition("\0")[0].split(";")
 
 
 def _is_for_exiftool(picture: Path) -> bool:
@@ -143,6 +138,3 @@ def _by_exiftool(picture: Path) -> tuple[list[str], list[str]] | None:
     named = found.get("Keywords", [])
     iptc = [str(word) for word in (named if isinstance(named, list) else [named])]
     return in_xmp, iptc + str(found.get("XPKeywords", "")).split(";")
-
-
-__all__ = ["Carried", "carried_keywords", "keywords_in", "keywords_inside"]

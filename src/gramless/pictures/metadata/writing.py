@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -34,14 +34,22 @@ Place = Literal["beside", "inside"]
 
 @dataclass(frozen=True)
 class Writing:
-    """What becomes of one file's XMP: the keywords of ours that go, and those that come."""
+    """What becomes of one file's XMP."""
 
     path: Path  # the sidecar, or the picture itself
     place: Place
     before: bytes | None
     after: bytes | None
-    gone: tuple[Given, ...]
-    come: tuple[Given, ...]
+
+    @cached_property
+    def gone(self) -> tuple[Given, ...]:
+        """The keywords of ours that were there."""
+        return _given_in(self.before)
+
+    @cached_property
+    def come(self) -> tuple[Given, ...]:
+        """Those that are there then."""
+        return _given_in(self.after)
 
     @property
     def changes(self) -> bool:
@@ -67,12 +75,11 @@ def plan_giving(picture: Path, given: Iterable[Given], stamp: Stamp, place: Plac
 
     A new sidecar starts from the sidecar sea.xmp, or from what the picture carries, so that it hides nothing.
     """
-    path = sidecar_of(picture) if place == "beside" else picture
-    before = read_sidecar(path) if place == "beside" else embedded_packet(picture)
     if place == "beside":
-        base = before if before is not None else _start_of_sidecar(picture) or NEW_SIDECAR
+        path, before, base = _sidecar(picture)
         carried = carried_keywords(picture).keywords
     else:
+        path, before = picture, embedded_packet(picture)
         base = before if before is not None else NEW_PACKET
         carried = keywords_inside(picture).keywords
     packet, zeros = _parted(base)
@@ -81,19 +88,15 @@ def plan_giving(picture: Path, given: Iterable[Given], stamp: Stamp, place: Plac
     if earlier.model == stamp.model and give(packet, given, earlier, carried) == packet:
         stamp = earlier  # the same answer once more: nothing is written for the sake of its date
     after = give(packet, given, stamp, carried, new=before is None)
-    come = () if after is None else marks_of(Packet(after)).given
-    return Writing(path, place, before, None if after is None else after + zeros, _given_in(before), come)
+    return Writing(path, place, before, None if after is None else after + zeros)
 
 
 def plan_saying(picture: Path, said: Said) -> Writing:
     """What a person's words would change in the sidecar of a picture; it starts as one for our keywords does."""
-    path = sidecar_of(picture)
-    before = read_sidecar(path)
-    base = before if before is not None else _start_of_sidecar(picture) or NEW_SIDECAR
+    path, before, base = _sidecar(picture)
     packet, zeros = _parted(base)
     after = say(packet, said, carried_keywords(picture).keywords, new=before is None)
-    come = () if after is None else marks_of(Packet(after)).given
-    return Writing(path, "beside", before, None if after is None else after + zeros, _given_in(before), come)
+    return Writing(path, "beside", before, None if after is None else after + zeros)
 
 
 def plan_taking_back(path: Path, place: Place) -> Writing:
@@ -103,10 +106,10 @@ def plan_taking_back(path: Path, place: Place) -> Writing:
     except ForeignFormatError:  # whatever its name says
         before = None
     if before is None or OURS.encode() not in before:
-        return Writing(path, place, before, before, (), ())
+        return Writing(path, place, before, before)
     packet, zeros = _parted(before)
     bare = take_back(packet)
-    return Writing(path, place, before, None if bare is None else bare + zeros, _given_in(before), ())
+    return Writing(path, place, before, None if bare is None else bare + zeros)
 
 
 def give_all(
@@ -142,6 +145,13 @@ def _all(plans: Iterable[tuple[Path, Callable[[], Writing]]], dry: bool) -> tupl
         else:
             done.append(writing)
     return done, problems
+
+
+def _sidecar(picture: Path) -> tuple[Path, bytes | None, bytes]:
+    """The sidecar of a picture, what is in it, and that or what a new one starts from."""
+    path = sidecar_of(picture)
+    before = read_sidecar(path)
+    return path, before, before if before is not None else _start_of_sidecar(picture) or NEW_SIDECAR
 
 
 def _start_of_sidecar(picture: Path) -> bytes | None:

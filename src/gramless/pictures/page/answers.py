@@ -59,42 +59,29 @@ class PageModel(Protocol):
     def look(self, picture: bytes) -> Look: ...
 
 
-Answer = dict[str, Any]
-
 _log = logging.getLogger(__name__)
 
 
-def answer_for(model: PageModel, upload: Upload) -> Answer:
-    """{name, keywords, neighbours}, or {name, error} where the model cannot look at the picture.
+def answer_for(model: PageModel, upload: Upload) -> PictureAnswer:
+    """Keywords and neighbours, or the error where the model cannot look at the picture.
 
     Nothing that goes wrong with one picture may spoil the others, so an unforeseen exception becomes an answer too;
     the terminal shows where it came from.
     """
     try:
-        return {"name": upload.name, **_described(model.look(upload.content))}
+        look = model.look(upload.content)
+        keywords = [ScoredKeyword(keyword=keyword, score=score) for keyword, score in look.suggestions]
+        return PictureAnswer(name=upload.name, keywords=keywords, neighbours=list(map(_near, look.neighbours)))
     except PictureError as error:
-        return {"name": upload.name, "error": f"This file {error.reason}."}
+        return PictureAnswer(name=upload.name, error=f"This file {error.reason}.")
     except GramlessError as error:
-        return {"name": upload.name, "error": str(error)}
+        return PictureAnswer(name=upload.name, error=str(error))
     except Exception:
         _log.exception("looking at %r failed", upload.name)
-        return {
-            "name": upload.name,
-            "error": "The model failed on this picture. The terminal in which the server runs says more.",
-        }
+        failed = "The model failed on this picture. The terminal in which the server runs says more."
+        return PictureAnswer(name=upload.name, error=failed)
 
 
-def _described(look: Look) -> Answer:
-    return {
-        "keywords": [{"keyword": scored.keyword, "score": float(scored.score)} for scored in look.suggestions],
-        "neighbours": [_neighbour(picture) for picture in look.neighbours],
-    }
-
-
-def _neighbour(picture: Neighbour) -> Answer:
-    return {
-        "name": picture.name,
-        "similarity": float(picture.similarity),
-        "keywords": list(picture.keywords),
-        "thumbnail": data_uri(picture.thumbnail) if picture.thumbnail else "",
-    }
+def _near(picture: Neighbour) -> NearPicture:
+    thumbnail = data_uri(picture.thumbnail) if picture.thumbnail else ""
+    return NearPicture(**picture._asdict() | {"keywords": list(picture.keywords), "thumbnail": thumbnail})

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
-from gramless.pictures.page.answers import FORM, Answer, PageModel, Reply, answer_for
+from gramless.errors import GramlessError
+from gramless.pictures.page.answers import FORM, PageModel, PictureAnswer, Reply, answer_for
 from gramless.pictures.page.security import LOCAL_HOSTS, SecurityHeaders, SmallBodies, TokenGate, refuse_foreign_origin
 from gramless.pictures.page.threads import in_a_thread
-from gramless.pictures.page.uploads import LIMITS, Limits, read_uploads
+from gramless.pictures.page.uploads import BAD_REQUEST, LIMITS, Limits, read_uploads
 from gramless.version import __version__
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ def make_app(
     held = asyncio.Semaphore(limits.requests)  # in memory; the others wait, unread
     turn = asyncio.Lock()  # a look takes all cores, so two at once would only slow each other down
 
+    @app.exception_handler(GramlessError)
+    async def refused(request: Request, error: GramlessError) -> JSONResponse:
+        """What cannot be done, in words."""
+        return JSONResponse({"detail": str(error)}, BAD_REQUEST)
+
     @app.get("/healthz")
     async def is_well() -> dict[str, str]:
         """Whether the server answers."""
@@ -73,20 +79,19 @@ def make_app(
     @app.post(
         "/annotate",
         dependencies=[Depends(refuse_foreign_origin)],
-        response_model=Reply,
         response_model_exclude_unset=True,
         openapi_extra=FORM,
     )
-    async def annotate(request: Request) -> dict[str, list[Answer]]:
+    async def annotate(request: Request) -> Reply:
         """Keywords of pictures: one answer per file, in order. A file that is no picture says so in its "error"."""
-        answers: list[Answer] = []
+        answers: list[PictureAnswer] = []
         async with held:
             for upload in await read_uploads(request, limits):
                 async with turn:
                     if await request.is_disconnected():  # cancelled while it waited: nobody reads the answer
                         break
                     answers.append(await in_a_thread(answer_for, model, upload))
-        return {"pictures": answers}
+        return Reply(pictures=answers)
 
     if folder is not None:
         from gramless.pictures.page.folder_routes import folder_router

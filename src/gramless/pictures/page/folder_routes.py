@@ -12,7 +12,6 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from gramless.errors import GramlessError
 from gramless.pictures.annotation.forms import as_csv
 from gramless.pictures.correcting import orders
 from gramless.pictures.correcting.labels import REST
@@ -143,13 +142,13 @@ def folder_router(folder: OpenFolder) -> APIRouter:
         if said.done is not None:
             changes[REST] = False if said.done else None
         position = checked(said.picture)
-        await _told(folder.change, said.window, position, changes)
+        await in_a_thread(folder.change, said.window, position, changes)
         return {"picture": await in_a_thread(folder.describe, position), "undo": folder.labels.can_undo(said.window)}
 
     @router.post("/undo", **change)
     async def undo(window: Window) -> dict[str, Any]:
         """Take back the last step of this window."""
-        position = await _told(folder.undo, window.window)
+        position = await in_a_thread(folder.undo, window.window)
         described = None if position is None else await in_a_thread(folder.describe, position)
         return {"picture": described, "undo": folder.labels.can_undo(window.window)}
 
@@ -161,7 +160,7 @@ def folder_router(folder: OpenFolder) -> APIRouter:
     @router.get("/keywords.csv", response_class=Response)
     async def export_csv() -> Response:
         """What people said, as a keyword file that `gramless annotate fit` reads."""
-        content = await _told(lambda: as_csv(folder.annotations()))
+        content = await in_a_thread(lambda: as_csv(folder.annotations()))
         headers = {"content-disposition": 'attachment; filename="keywords.csv"'}
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -169,7 +168,7 @@ def folder_router(folder: OpenFolder) -> APIRouter:
     async def export_xmp() -> dict[str, Any]:
         """What people said, into XMP sidecars beside the pictures: as their own words, over those of a model."""
         words = folder.words()
-        done, failed = await _told(say_all, words)
+        done, failed = await in_a_thread(say_all, words)
         there = {writing.path for writing in done}
         written = sum(bool(said.has) and sidecar_of(picture) in there for picture, said in words)
         reasons = [f"{Path(problem.name).name}: {problem.reason}" for problem in failed[:10]]
@@ -184,10 +183,7 @@ def _order(folder: OpenFolder, show: Show, keyword: str, least: float, position:
     if show == "duplicates":
         return orders.duplicates(folder, least)
     if show == "like":
-        try:
-            return orders.like(folder, position)
-        except GramlessError as error:
-            raise HTTPException(BAD_REQUEST, str(error)) from error
+        return orders.like(folder, position)
     simple = {
         "all": orders.every_picture,
         "next": orders.to_ask_next,
@@ -217,14 +213,6 @@ async def _jpeg(make: Any, position: int, etag: str) -> Response:
         return Response(await in_a_thread(make, position), media_type="image/jpeg", headers={"etag": etag})
     except PictureError as error:
         raise HTTPException(NOT_FOUND, f"This picture {error.reason}.") from error
-
-
-async def _told(function: Any, *arguments: Any) -> Any:
-    """function(arguments) in a thread; what it refuses, in words."""
-    try:
-        return await in_a_thread(function, *arguments)
-    except GramlessError as error:
-        raise HTTPException(BAD_REQUEST, str(error)) from error
 
 
 def _keyword(given: str) -> str:

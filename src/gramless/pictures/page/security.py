@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Collection
-from urllib.parse import parse_qsl, urlencode
 
 from fastapi import HTTPException
 from starlette.datastructures import URL, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -90,7 +89,7 @@ class TokenGate:
 
     def _remembered(self, asked: URL) -> Response:
         """The same page under an address without the token, which nobody sees in a history or over a shoulder."""
-        rest = urlencode([(name, value) for name, value in parse_qsl(asked.query) if name != "token"])
+        rest = asked.remove_query_params("token").query
         path = "/" + asked.path.lstrip("/")  # //elsewhere would be another server
         response = RedirectResponse(f"{path}?{rest}" if rest else path, SEE_OTHER)
         response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
@@ -115,24 +114,19 @@ class SmallBodies:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD") or scope["path"] in self._but:
             await self._app(scope, receive, send)
             return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return  # gone before it was all there
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > MOST_BYTES:
-                refusal = {"detail": f"The request has more than {MOST_BYTES:,} bytes. Send less at a time."}
-                await JSONResponse(refusal, TOO_LARGE)(scope, receive, send)
-                return
-        first: Message | None = {"type": "http.request", "body": body, "more_body": False}
+        body = b""
+        try:
+            async for chunk in Request(scope, receive).stream():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    refusal = {"detail": f"The request has more than {MOST_BYTES:,} bytes. Send less at a time."}
+                    await JSONResponse(refusal, TOO_LARGE)(scope, receive, send)
+                    return
+        except ClientDisconnect:
+            return
+        read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def again() -> Message:
-            nonlocal first
-            if first is None:
-                return await receive()
-            message, first = first, None
-            return message
+            return read.pop() if read else await receive()
 
         await self._app(scope, again, send)

@@ -29,21 +29,8 @@ MAX_KEYWORDS = 6
 
 KEYWORDS = (
     *("sky", "sunset", "night", "grass", "sea", "sand", "snow"),
-    *(
-        "sun",
-        "moon",
-        "cloud",
-        "bird",
-        "mountain",
-        "house",
-        "tree",
-        "boat",
-        "car",
-        "person",
-        "flower",
-        "balloon",
-        "umbrella",
-    ),
+    *("sun", "moon", "cloud", "bird", "mountain", "house", "tree"),
+    *("boat", "car", "person", "flower", "balloon", "umbrella"),
     *("red", "yellow", "blue", "purple", "brick", "stripes", "dots"),
 )
 

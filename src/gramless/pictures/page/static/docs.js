@@ -1,6 +1,7 @@
 // The routes of /openapi.json, readable, from this server alone.
 
-const at = (id) => document.getElementById(id);
+import { at } from "./dom.js";
+
 const make = (tag, text, ...children) => {
   const element = document.createElement(tag);
   if (text) element.textContent = text;

@@ -1,10 +1,9 @@
 // A folder: its pictures in order, one of them being corrected, and what the server says of its work.
 
 import { drawCurve } from "./curve.js";
+import { announce, at, copyOf, notice } from "./dom.js";
 import { Scroller } from "./scroller.js";
 
-const at = (id) => document.getElementById(id);
-const copyOf = (template) => at(template).content.firstElementChild.cloneNode(true);
 const percent = (share) => `${Math.round(100 * share)} %`;
 const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
@@ -375,14 +374,6 @@ async function loadKeywords() {
   } catch {
     // the words are only proposals; the next news bring them
   }
-}
-
-function announce(text) {
-  at("announcer").textContent = text;
-}
-
-function notice(text) {
-  at("notice").textContent = text;
 }
 
 function showLeast() {

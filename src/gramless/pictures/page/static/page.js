@@ -1,7 +1,6 @@
 // Pictures are sent one by one, so that each result is shown as soon as it is there and the rest can be cancelled.
 
-const at = (id) => document.getElementById(id);
-const copyOf = (template) => at(template).content.firstElementChild.cloneNode(true);
+import { announce, at, copyOf, notice } from "./dom.js";
 
 const waiting = [];
 let underWay = null; // the AbortController of the request that runs
@@ -200,14 +199,6 @@ async function copyKeywords(card) {
   button.textContent = "Copied";
   announce("Copied.");
   setTimeout(() => (button.textContent = "Copy keywords"), 2000);
-}
-
-function announce(text) {
-  at("announcer").textContent = text;
-}
-
-function notice(text) {
-  at("notice").textContent = text;
 }
 
 async function showVocabulary() {
