@@ -83,8 +83,8 @@ def _check_columns(columns: Columns | None, names: np.ndarray | None, layout: La
         raise DataError(f"views= names {list(columns)}, but {list(layout)} were fitted on.")
     places = np.broadcast_to(False, (n_features,))  # takes no memory, however many there are said to be
     for name, chosen in (positions(columns, names) or {}).items():
-        listed = None if isinstance(chosen, slice) else list(column_list(chosen))
-        by_name = names is None and listed is not None and all(isinstance(column, str) for column in listed)
-        n_columns = len(listed) if listed is not None and by_name else len(places[chosen if listed is None else listed])
+        listed = [] if isinstance(chosen, slice) else list(column_list(chosen))
+        by_name = names is None and bool(listed) and all(isinstance(column, str) for column in listed)
+        n_columns = len(listed) if by_name else len(places[listed or chosen])
         if n_columns != layout[name]:
             raise DataError(f"views= gives {name!r} {n_columns} columns, but it has {layout[name]}.")

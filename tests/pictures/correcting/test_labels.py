@@ -152,3 +152,33 @@ def test_notes(tmp_path):
     labels.note("curve", "[]")
     labels.note("curve", "[1]")
     assert LabelFile(tmp_path / LABEL_FILE).noted("curve") == "[1]"
+
+
+CLOSED_WHILE_READ = """
+import sys, threading
+from contextlib import suppress
+from pathlib import Path
+from gramless.pictures.correcting.labels import LabelFile
+
+def read(labels, stop):
+    with suppress(Exception):  # sqlite3.ProgrammingError, in the end
+        while not stop.is_set():
+            labels.answers()
+
+for number in range(200):
+    labels, stop = LabelFile(Path(sys.argv[1])), threading.Event()
+    labels.change("me", "a.jpg", {str(number): True})
+    readers = [threading.Thread(target=read, args=(labels, stop)) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    labels.close()
+    stop.set()
+    for reader in readers:
+        reader.join()
+"""
+
+
+def test_closing_while_other_threads_read_ends_no_process(tmp_path):
+    """In a process of its own: SQLite ends it where a connection is closed in the middle of a query."""
+    done = subprocess.run([sys.executable, "-c", CLOSED_WHILE_READ, tmp_path / "labels.sqlite"], check=False)
+    assert done.returncode == 0

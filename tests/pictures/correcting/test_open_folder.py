@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from dataclasses import replace
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from gramless.pictures.correcting import LABEL_FILE, orders
 from gramless.pictures.correcting.cache import CACHE_FOLDER
 from gramless.pictures.correcting.labels import REST
 from gramless.pictures.correcting.suggestions import Progress, Suggestions
-from gramless.pictures.features import FeatureCache
+from gramless.pictures.features import FeatureCache, rows
 from gramless.storage import load
 from tests.pictures.correcting.conftest import settled, wait_until
 
@@ -295,3 +296,35 @@ def test_folders_that_cannot_be_opened(studio, tmp_path, opened):
     (top / LABEL_FILE).write_bytes(b"no database" * 99)
     with pytest.raises(DataError, match="cannot be used"):
         opened(top)
+
+
+def test_closing_gives_up_between_two_pictures_and_keeps_what_was_computed(studio, opened, tmp_path, monkeypatch):
+    bare, begun, go_on, calls = tmp_path / "bare", Event(), Event(), []
+    bare.mkdir()
+    for path in studio.inside.paths:
+        shutil.copy(path, bare)
+    attempt = rows._attempt
+
+    def watched(describe, task):
+        calls.append(task.source)
+        if len(calls) == 2:
+            begun.set()
+            go_on.wait(60)
+        return attempt(describe, task)
+
+    monkeypatch.setattr(rows, "_attempt", watched)
+    folder = opened(bare)
+    assert begun.wait(60)
+    folder.change("me", 0, {"sea": True})
+    closing = Thread(target=folder.close)
+    closing.start()
+    wait_until(folder._stop.is_set)
+    go_on.set()
+    closing.join(60)
+    assert not closing.is_alive()
+    assert len(calls) == 2
+    with sqlite3.connect(bare / CACHE_FOLDER / "features.sqlite") as connection:
+        contents = {content for (content,) in connection.execute("SELECT content FROM rows")}
+    assert len(contents) == 2
+    again = opened(bare)
+    assert again.said(0) == {"sea": True}

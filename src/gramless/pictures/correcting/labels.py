@@ -57,7 +57,8 @@ class LabelFile:
             ) from error
 
     def close(self) -> None:
-        self._connection.close()
+        with self._turn:  # nobody is in the middle of it
+            self._connection.close()
 
     def change(self, person: str, picture: str, changes: Mapping[str, bool | None]) -> bool:
         """One step: what a picture has (True), has not (False), or nothing is said of (None). Whether it said news."""
