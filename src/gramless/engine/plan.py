@@ -13,7 +13,6 @@ from gramless.engine import cpu
 from gramless.engine.backends import find_backend
 from gramless.engine.device import Precision
 from gramless.engine.forms import forms_of, share_planes
-from gramless.engine.samples import PairStatistic
 from gramless.kernels import Statistic
 from gramless.network import Network
 from gramless.support.budget import FREE_SHARE, readable, row_blocks
@@ -122,7 +121,10 @@ def make_plan(
     if backend is None:
         n_planes, evaluator = len(inputs) + REFERENCE_VALUES, "plain PyTorch"
         steps = tuple(
-            Step(f"{entry.view}: {entry.kernel.name}", _operations(form.statistic, layout[entry.view]))
+            Step(
+                f"{entry.view}: {entry.kernel.name}",
+                form.statistic.statistic.operations_per_feature * layout[entry.view],
+            )
             for entry, form in zip(inputs, forms, strict=True)
         )
     else:
@@ -135,7 +137,7 @@ def make_plan(
         for entry, number in zip(inputs, plane_of, strict=True):
             sharing[number].append(entry.kernel.name)
         steps = tuple(
-            Step(f"{view}: {plane.label} for {', '.join(names)}", _operations(plane, layout[view]))
+            Step(f"{view}: {plane.label} for {', '.join(names)}", plane.statistic.operations_per_feature * layout[view])
             for (view, plane), names in zip(planes, sharing, strict=True)
         )
     steps += tuple(
@@ -185,7 +187,3 @@ def _block_shape(
     columns = min(m, max(side, cache // (pair_bytes * FEW_ROWS)), max(1, room // (4 * sample_bytes)))
     rows = min(cache // (pair_bytes * columns), room // (4 * (sample_bytes + response_bytes)))
     return max(1, min(n, rows)), max(1, columns)
-
-
-def _operations(statistic: PairStatistic, width: int) -> float:
-    return float(statistic.statistic.operations_per_feature * width)
