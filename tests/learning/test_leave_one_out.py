@@ -88,6 +88,25 @@ def test_the_gradient_is_the_slope_and_autograds(rng, make, ridge):
     assert along == pytest.approx(slope / (2 * step), rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize("make", [psd, indefinite], ids=["psd", "indefinite"])
+@pytest.mark.parametrize("n", [2, 200, 301])
+def test_of_a_kernel_in_float32_the_error_is_exact_and_the_gradient_in_float32(rng, make, n):
+    """More samples than are mirrored at once, and no multiple of that."""
+    gram, targets = torch.from_numpy(make(rng, n)).float(), torch.from_numpy(rng.normal(size=(n, 4)))
+    before = gram.clone()
+    found, exact = leave_one_out_error(gram, targets, 0.1), leave_one_out_error(gram.double(), targets, 0.1)
+    assert (found.value, found.ridge_gradient) == pytest.approx((exact.value, exact.ridge_gradient), rel=1e-12)
+    assert found.gradient.dtype == torch.float32
+    size = exact.gradient.abs().max().item()
+    torch.testing.assert_close(found.gradient.double(), exact.gradient, rtol=1e-5, atol=1e-6 * size)
+    torch.testing.assert_close(found.gradient, found.gradient.T, rtol=0, atol=1e-6 * size)
+    inverse = torch.linalg.inv(gram.double() + 0.1 * torch.eye(n, dtype=torch.float64))
+    expected = (inverse @ targets) / inverse.diagonal()[:, None]
+    found = leave_one_out_residuals(gram, targets, 0.1)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8 * expected.abs().max().item())
+    torch.testing.assert_close(gram, before, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(
     ("hidden", "activations"),
     [((), ["exp"]), ((), ["identity"]), ((4,), ["tanh", "exp"]), ((3,), ["exp", "identity"])],

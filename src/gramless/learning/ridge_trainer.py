@@ -157,10 +157,14 @@ def equal_shares(spreads: Tensor) -> Tensor:
 
 def kernel_spreads(elementary: ElementaryValues) -> Tensor:
     """Mean diagonal less mean of every elementary kernel on the first tile; 0 where it is rounding: (n_kernels,)."""
-    values = next(elementary.square()).values
-    found = values.diagonal(dim1=1, dim2=2).mean(1, dtype=torch.float64) - values.mean((1, 2), dtype=torch.float64)
-    rounding = ROUNDINGS * torch.finfo(values.dtype).eps * values.abs().amax((1, 2))
-    return torch.where(found > rounding, found, 0.0).cpu()
+    tile = next(elementary.square())
+    found = torch.zeros(len(tile.values), dtype=torch.float64)
+    for q, values in enumerate(tile.values):  # one kernel after the other: what is made of them is small
+        block = tile.block(values)
+        spread = (block.diagonal().mean(dtype=torch.float64) - block.mean(dtype=torch.float64)).item()
+        if spread > ROUNDINGS * torch.finfo(block.dtype).eps * max(map(abs, torch.stack(block.aminmax()).tolist())):
+            found[q] = spread
+    return found
 
 
 def evaluate(
@@ -168,24 +172,22 @@ def evaluate(
 ) -> tuple[float, np.ndarray]:
     """J(K / s), s the mean diagonal, and its gradient by the logarithms.
 
-    dJ / dK = G / s - (sum of G o K) / s^2 ds / dK, where G is the gradient at K / s and ds / dK = I / n.
+    It is that of K with the ridge times s. With G the gradient by K at that ridge, and because a multiple of K has the
+    same J, dJ / dK = G - (sum of G o K) / s ds / dK, where ds / dK = I / n.
     """
     gram = gram_matrix(layers, elementary)
     n, ridge = len(gram), float(np.exp(log_ridge))
     scale = gram.diagonal().mean(dtype=torch.float64).item() or 1.0  # a kernel that is zero everywhere has no size
-    scaled = gram.double().div_(scale)
-    found: LeaveOneOutError = leave_one_out_error(scaled, targets[:n], ridge)
-    through_scale = (found.gradient * scaled).sum().item() / n
-    slopes = found.gradient.div_(scale)
-    slopes.diagonal().sub_(through_scale / scale)
-    slopes = slopes.float()
+    found: LeaveOneOutError = leave_one_out_error(gram, targets[:n], ridge * scale)
+    along = torch.linalg.vecdot(found.gradient, gram).sum(dtype=torch.float64).item()
+    found.gradient.diagonal().sub_(along / (n * scale))
 
     def tile_gradient(tile: Tile) -> Tensor:
-        return slopes[tile.rows, tile.columns]
+        return found.gradient[tile.rows, tile.columns]
 
     gradients = weight_gradients(layers, elementary, tile_gradient)
     by_logarithm = [(g.cpu() * layer.weights).flatten().numpy() for g, layer in zip(gradients, layers, strict=True)]
-    return found.value, np.concatenate([*by_logarithm, [found.ridge_gradient * ridge]])
+    return found.value, np.concatenate([*by_logarithm, [found.ridge_gradient * ridge * scale]])
 
 
 def _all_logarithms(layers: Sequence[Layer]) -> np.ndarray:
