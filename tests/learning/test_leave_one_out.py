@@ -18,6 +18,7 @@ from gramless.learning import (
 )
 from gramless.learning.leave_one_out import leave_one_out_error
 from gramless.network import Layer
+from gramless.support.progress import ProgressBar
 from tests.networks import random_kernel, random_views
 
 BUDGET = 1 << 30
@@ -226,6 +227,23 @@ def test_several_tiles_are_learned_from_after_the_first(rng, monkeypatch):
     assert len(tiled.learning_curve_) == seen.count(161)
     smallest = [min(point.objective for point in network.learning_curve_) for network in (whole, tiled)]
     assert smallest[1] == pytest.approx(smallest[0], rel=0.05)
+
+
+def test_a_descent_ends_when_several_steps_lowered_the_error_by_little_and_not_after_the_first(rng):
+    views = random_views(rng, 40)
+    kernel = random_kernel(rng, views, (3,), ["tanh", "exp"])
+    elementary = ElementaryValues(kernel, kernel.views(views), None, BUDGET)
+    targets = torch.from_numpy(rng.normal(size=(40, 2)))
+
+    def descended(least):
+        with ProgressBar("learning", 80) as progress:
+            curve = ridge_trainer.descend(kernel.layers, elementary, targets, 0.1, 80, progress, least=least).curve
+        return [point.objective for point in curve]
+
+    far, near = descended(ridge_trainer.CONVERGED), descended(1.0)
+    assert ridge_trainer.SEVERAL < len(near) < len(far)
+    assert near == far[: len(near)]
+    assert min(near) < near[0]
 
 
 @pytest.mark.parametrize(
