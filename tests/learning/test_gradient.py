@@ -134,7 +134,13 @@ def test_the_graph_is_the_naive_one(rng):
     )
 
 
-def test_multiplicity_counts_both_triangles():
-    values = torch.zeros(1, 2, 2)
-    assert Tile(slice(0, 2), slice(0, 2), values).multiplicity == 1
-    assert Tile(slice(0, 2), slice(2, 4), values).multiplicity == 2
+def test_a_tile_on_the_diagonal_holds_every_pair_once_and_counts_it_twice():
+    matrix = torch.arange(9.0).view(3, 3)
+    symmetric = matrix + matrix.T
+    upper = torch.tensor([symmetric[i, j] for i in range(3) for j in range(i, 3)])
+    tile = Tile(slice(3, 6), slice(3, 6), upper[None])
+    torch.testing.assert_close(tile.block(upper), symmetric)
+    assert (tile.folded(symmetric) @ upper).item() == symmetric.square().sum().item()
+    beside = Tile(slice(0, 3), slice(3, 6), matrix[None])
+    torch.testing.assert_close(beside.block(matrix), matrix)
+    torch.testing.assert_close(beside.folded(matrix), 2 * matrix)

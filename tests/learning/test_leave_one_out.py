@@ -18,6 +18,7 @@ from gramless.learning import (
 )
 from gramless.learning.leave_one_out import leave_one_out_error
 from gramless.network import Layer
+from gramless.support.progress import ProgressBar
 from tests.networks import random_kernel, random_views
 
 BUDGET = 1 << 30
@@ -86,6 +87,25 @@ def test_the_gradient_is_the_slope_and_autograds(rng, make, ridge):
     slope = naive_error(gram + step * change, targets, ridge) - naive_error(gram - step * change, targets, ridge)
     along = float((found.gradient.numpy() * change).sum())
     assert along == pytest.approx(slope / (2 * step), rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("make", [psd, indefinite], ids=["psd", "indefinite"])
+@pytest.mark.parametrize("n", [2, 200, 301])
+def test_of_a_kernel_in_float32_the_error_is_exact_and_the_gradient_in_float32(rng, make, n):
+    """More samples than are mirrored at once, and no multiple of that."""
+    gram, targets = torch.from_numpy(make(rng, n)).float(), torch.from_numpy(rng.normal(size=(n, 4)))
+    before = gram.clone()
+    found, exact = leave_one_out_error(gram, targets, 0.1), leave_one_out_error(gram.double(), targets, 0.1)
+    assert (found.value, found.ridge_gradient) == pytest.approx((exact.value, exact.ridge_gradient), rel=1e-12)
+    assert found.gradient.dtype == torch.float32
+    size = exact.gradient.abs().max().item()
+    torch.testing.assert_close(found.gradient.double(), exact.gradient, rtol=1e-5, atol=1e-6 * size)
+    torch.testing.assert_close(found.gradient, found.gradient.T, rtol=0, atol=1e-6 * size)
+    inverse = torch.linalg.inv(gram.double() + 0.1 * torch.eye(n, dtype=torch.float64))
+    expected = (inverse @ targets) / inverse.diagonal()[:, None]
+    found = leave_one_out_residuals(gram, targets, 0.1)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8 * expected.abs().max().item())
+    torch.testing.assert_close(gram, before, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +227,23 @@ def test_several_tiles_are_learned_from_after_the_first(rng, monkeypatch):
     assert len(tiled.learning_curve_) == seen.count(161)
     smallest = [min(point.objective for point in network.learning_curve_) for network in (whole, tiled)]
     assert smallest[1] == pytest.approx(smallest[0], rel=0.05)
+
+
+def test_a_descent_ends_when_several_steps_lowered_the_error_by_little_and_not_after_the_first(rng):
+    views = random_views(rng, 40)
+    kernel = random_kernel(rng, views, (3,), ["tanh", "exp"])
+    elementary = ElementaryValues(kernel, kernel.views(views), None, BUDGET)
+    targets = torch.from_numpy(rng.normal(size=(40, 2)))
+
+    def descended(least):
+        with ProgressBar("learning", 80) as progress:
+            curve = ridge_trainer.descend(kernel.layers, elementary, targets, 0.1, 80, progress, least=least).curve
+        return [point.objective for point in curve]
+
+    far, near = descended(ridge_trainer.CONVERGED), descended(1.0)
+    assert ridge_trainer.SEVERAL < len(near) < len(far)
+    assert near == far[: len(near)]
+    assert min(near) < near[0]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -23,20 +24,37 @@ GPU_TILE_SIDE = 2048  # fewer and larger: what a GPU does with a tile is soon do
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """Elementary values (n_kernels, rows, columns) of one block of pairs."""
+    """Elementary values of one block of pairs: (n_kernels, rows, columns), on the diagonal those of its upper triangle.
+
+    There every pair of samples is held once: (n_kernels, pairs), row after row.
+    """
 
     rows: slice
     columns: slice
     values: Tensor
 
     @property
-    def multiplicity(self) -> int:
-        """How often a symmetric matrix holds this tile: once on the diagonal, twice off it."""
-        return 1 if self.rows == self.columns else 2
+    def on_diagonal(self) -> bool:
+        return self.values.ndim == 2
+
+    def block(self, values: Tensor) -> Tensor:
+        """The block (rows, columns) of a symmetric matrix with these values of the tile's pairs."""
+        if not self.on_diagonal:
+            return values
+        size = _size(self.rows)
+        return values.index_select(0, _pair_numbers(size, values.device)).view(size, size)
+
+    def folded(self, block: Tensor) -> Tensor:
+        """Both triangles of a symmetric matrix as the tile's pairs: what stands twice in it counts twice."""
+        if not self.on_diagonal:
+            return 2.0 * block
+        folded = 2.0 * block
+        folded.diagonal().copy_(block.diagonal())
+        return _upper_triangle(folded)
 
 
 class ElementaryValues:
-    """All elementary kernels between samples X (the upper triangle of tiles), and between others Z and X.
+    """All elementary kernels between samples X (the upper triangle), and between others Z and X.
 
     4 n_kernels (n^2 / 2 + n m) bytes: in memory, on the GPU if that is where the network computes and they fit, or in a
     file that lives as long as this object where they exceed the budget. No value per hidden unit is ever kept.
@@ -50,19 +68,21 @@ class ElementaryValues:
         own, others = _blocks(len(X), tile_side), _blocks(self.n_others, tile_side)
         square = [(r, c) for r in own for c in own if c.start >= r.start]
         across = [(r, c) for r in others for c in own]
-        n_values = n_kernels * sum(_size(r) * _size(c) for r, c in square + across)
+        n_values = n_kernels * (_n_pairs(len(X)) + self.n_others * len(X))
         pool = self._allocate(n_values, budget)
         tiles: list[Tile] = []
         used = 0
         with ProgressBar(f"elementary kernels ({readable(4 * n_values)})", len(square) + len(across)) as progress:
             for position, (rows, columns) in enumerate(square + across):
-                shape = (n_kernels, _size(rows), _size(columns))
-                count = shape[0] * shape[1] * shape[2]
-                values = pool[used : used + count].view(shape)
                 side = X if position < len(square) or Z is None else Z
-                values.copy_(kernel.elementary(side[rows], X[columns], torch.float32, self.device))
+                found = kernel.elementary(side[rows], X[columns], torch.float32, self.device)
+                triangle = position < len(square) and rows == columns
+                shape = torch.Size([_n_pairs(_size(rows))]) if triangle else found.shape[1:]
+                values = pool[used : used + n_kernels * shape.numel()].view(n_kernels, *shape)
+                for kept, of_kernel in zip(values, found, strict=True):
+                    kept.copy_(_upper_triangle(of_kernel) if triangle else of_kernel)
                 tiles.append(Tile(rows, columns, values))
-                used += count
+                used += values.numel()
                 progress.advance()
         self._square, self._across = tiles[: len(square)], tiles[len(square) :]
 
@@ -100,3 +120,28 @@ def _blocks(n: int, side: int) -> list[slice]:
 
 def _size(block: slice) -> int:
     return block.stop - block.start
+
+
+def _n_pairs(size: int) -> int:
+    return size * (size + 1) // 2
+
+
+def _upper_triangle(block: Tensor) -> Tensor:
+    """Of (n, n), row after row."""
+    return block.flatten().index_select(0, _upper_places(len(block), block.device))
+
+
+@lru_cache(maxsize=4)
+def _upper_places(size: int, device: torch.device) -> Tensor:
+    """Where the upper triangle stands in a flat matrix."""
+    rows, columns = torch.triu_indices(size, size, device=device)
+    return (rows * size + columns).int()
+
+
+@lru_cache(maxsize=4)
+def _pair_numbers(size: int, device: torch.device) -> Tensor:
+    """Of every place in a flat symmetric matrix."""
+    numbers = torch.empty(size, size, dtype=torch.int32, device=device)
+    rows, columns = torch.triu_indices(size, size, device=device)
+    numbers[rows, columns] = numbers[columns, rows] = torch.arange(len(rows), dtype=torch.int32, device=device)
+    return numbers.flatten()

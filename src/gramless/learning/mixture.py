@@ -24,7 +24,17 @@ from torch import Tensor
 from gramless.learning.checkpoint import CurvePoint
 from gramless.learning.elementary import ElementaryValues
 from gramless.learning.network_gradient import gram_matrix
-from gramless.learning.ridge_trainer import FIRST_RIDGE, FIRST_SPREAD, SMALLEST, descend, equal_shares, kernel_spreads
+from gramless.learning.ridge_trainer import (
+    CONVERGED,
+    FIRST_RIDGE,
+    FIRST_SPREAD,
+    FROM_NEAR,
+    NEAR,
+    SMALLEST,
+    descend,
+    equal_shares,
+    kernel_spreads,
+)
 from gramless.learning.settings import LeaveOneOut
 from gramless.network import Layer
 from gramless.network.activations import Activation, Identity
@@ -60,14 +70,16 @@ def learn_mixture(
     several = _sum_of(first_units(spreads, groups), activation)
     with ProgressBar("learning the deep kernel", n_steps * (4 if all_at_once else 3)) as progress:
         equal = descend(single, first, targets, FIRST_RIDGE, n_steps, progress, tied=True)
-        mixed = descend(several, first, targets, FIRST_RIDGE, n_steps, progress)
+        least = CONVERGED if all_at_once else NEAR
+        mixed = descend(several, first, targets, FIRST_RIDGE, n_steps, progress, least=least)
         networks = {"equal shares": equal.layers}
         if all_at_once:
             product = descend(single, first, targets, FIRST_RIDGE, n_steps, progress)
             wider = _sum_of(_in_widths(product.layers[0].weights[0]), activation)
             networks["a product"] = descend(wider, first, targets, product.ridge, n_steps, progress).layers
         else:
-            mixed = descend(mixed.layers, elementary, targets, mixed.ridge, n_steps, progress, origin=several)
+            near, ridge = mixed.layers, mixed.ridge
+            mixed = descend(near, elementary, targets, ridge, n_steps, progress, origin=several, least=FROM_NEAR)
     return Mixture(networks | {"a sum over views": mixed.layers}, mixed.curve)
 
 

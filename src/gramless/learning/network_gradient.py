@@ -17,9 +17,10 @@ def gram_matrix(layers: Sequence[Layer], elementary: ElementaryValues) -> Tensor
     n = elementary.n_samples
     gram = torch.empty(n, n, device=elementary.device)
     for tile in elementary.square():
-        values = network_values(layers, tile.values)
-        gram[tile.rows, tile.columns] = values
-        gram[tile.columns, tile.rows] = values.T
+        block = tile.block(network_values(layers, tile.values))
+        gram[tile.rows, tile.columns] = block
+        if not tile.on_diagonal:
+            gram[tile.columns, tile.rows] = block.T
     return finite(gram)
 
 
@@ -40,7 +41,7 @@ def weight_gradients(
     """
     totals = [torch.zeros(layer.weights.shape, dtype=torch.float64, device=elementary.device) for layer in layers]
     for tile in elementary.square():
-        slopes = tile_gradient(tile) * tile.multiplicity
+        slopes = tile.folded(tile_gradient(tile))
         for total, gradient in zip(totals, network_gradients(layers, tile.values, slopes), strict=True):
             total += gradient
     return totals

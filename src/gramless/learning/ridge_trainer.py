@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from torch import Tensor
 
 from gramless.errors import DataError
@@ -30,6 +30,8 @@ FIRST_RIDGE = 0.1  # of the mean diagonal
 RIDGES = (1e-4, 1e2)  # the kernel is in float32: where it is almost constant its rounding must stay below the ridge
 SMALLEST, LARGEST = 1e-6, 1e3  # weights
 CONVERGED = 1e-5  # a step that lowers the logarithm of the error by a smaller share is the last
+NEAR, FROM_NEAR = 1e-3, 1e-4  # the same of several steps' mean, on one tile where all follow, and then on all
+SEVERAL = 5  # the first step of a descent is always small
 SPREAD_OF_SHARES = 0.5  # of logarithms of weights; chosen by cross-validation on seven small problems of regression
 FIRST_SPREAD = 2.0  # of the exponent at the start
 FAR_WORSE = 10.0  # in the logarithm of the error
@@ -71,16 +73,18 @@ def learn_by_leave_one_out(
 ) -> LearningResult:
     """Descend on the leave-one-out error over weights and ridge; the kernel is measured by its mean diagonal.
 
-    An evaluation: n^2 / 2 passes forward and back through the layers, and 3 n^3 operations in float64. `targets`
-    (n, n_targets) have mean zero.
+    An evaluation: n^2 / 2 passes forward and back through the layers, n^3 operations in float64 and as many in float32.
+    `targets` (n, n_targets) have mean zero.
     """
     first, origin = elementary.first_tile(), started(layers, elementary)
-    stages = [elementary] if first.n_samples == elementary.n_samples else [first, elementary]
+    stages = [(elementary, CONVERGED)]
+    if first.n_samples < elementary.n_samples:
+        stages = [(first, NEAR), (elementary, FROM_NEAR)]
     found = Descended(tuple(origin), FIRST_RIDGE, ())
     with ProgressBar("learning the deep kernel", settings.max_evaluations * len(stages)) as progress:
-        for samples in stages:
+        for samples, least in stages:
             n_steps, ridge = settings.max_evaluations, found.ridge
-            found = descend(found.layers, samples, targets, ridge, n_steps, progress, origin=origin)
+            found = descend(found.layers, samples, targets, ridge, n_steps, progress, origin=origin, least=least)
     return LearningResult(found.layers, found.curve)
 
 
@@ -94,14 +98,17 @@ def descend(
     *,
     tied: bool = False,
     origin: Sequence[Layer] | None = None,
+    least: float = CONVERGED,
 ) -> Descended:
     """From the weights of these layers down the logarithm of the error, all of them free or `tied` to one gain.
 
     origin : weights are expected near those of these layers, or of `layers`, which counts the less the more errors
         there are: a few samples' errors would be lowered by weights that fit their noise
+    least : when several steps have lowered the logarithm of the error by a smaller share each, on average, it ends
     """
     logarithms, likely = _all_logarithms(layers), Likely(_all_logarithms(origin or layers))
     curve: list[CurvePoint] = []
+    reached: list[float] = []
 
     def weights(parameters: np.ndarray) -> np.ndarray:
         return logarithms + parameters[0] if tied else parameters[:-1]
@@ -124,13 +131,21 @@ def descend(
         unlikely, slope = likely.unlikeliness(weights(parameters), elementary.n_samples * targets.shape[1])
         return value + unlikely, gradient + np.append(slope, 0.0)
 
+    def end_if_flat(intermediate_result: OptimizeResult) -> None:
+        reached.append(intermediate_result.fun)
+        lowered = reached[-1 - SEVERAL] - reached[-1] if len(reached) > SEVERAL else np.inf
+        if lowered < SEVERAL * least * max(1.0, abs(reached[-1])):
+            raise StopIteration
+
     low, high = np.log(SMALLEST), np.log(LARGEST)
     largest = logarithms.max()  # of weights that are tied; others may be those of constant kernels
     of_weights = [(low - largest, high - largest)] if tied else [(low, high)] * len(logarithms)
     start = np.append([0.0] if tied else logarithms, np.log(ridge))
     options = {"maxfun": max_evaluations, "ftol": CONVERGED}
     bounds = [*of_weights, tuple(np.log(RIDGES))]
-    end = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    end = minimize(
+        *(objective, start), jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=end_if_flat
+    ).x
     if not curve:
         raise DataError(
             "the network gives no finite kernel with its first weights, so nothing can be learned from it: give "
@@ -157,10 +172,14 @@ def equal_shares(spreads: Tensor) -> Tensor:
 
 def kernel_spreads(elementary: ElementaryValues) -> Tensor:
     """Mean diagonal less mean of every elementary kernel on the first tile; 0 where it is rounding: (n_kernels,)."""
-    values = next(elementary.square()).values
-    found = values.diagonal(dim1=1, dim2=2).mean(1, dtype=torch.float64) - values.mean((1, 2), dtype=torch.float64)
-    rounding = ROUNDINGS * torch.finfo(values.dtype).eps * values.abs().amax((1, 2))
-    return torch.where(found > rounding, found, 0.0).cpu()
+    tile = next(elementary.square())
+    found = torch.zeros(len(tile.values), dtype=torch.float64)
+    for q, values in enumerate(tile.values):  # one kernel after the other: what is made of them is small
+        block = tile.block(values)
+        spread = (block.diagonal().mean(dtype=torch.float64) - block.mean(dtype=torch.float64)).item()
+        if spread > ROUNDINGS * torch.finfo(block.dtype).eps * max(map(abs, torch.stack(block.aminmax()).tolist())):
+            found[q] = spread
+    return found
 
 
 def evaluate(
@@ -168,24 +187,22 @@ def evaluate(
 ) -> tuple[float, np.ndarray]:
     """J(K / s), s the mean diagonal, and its gradient by the logarithms.
 
-    dJ / dK = G / s - (sum of G o K) / s^2 ds / dK, where G is the gradient at K / s and ds / dK = I / n.
+    It is that of K with the ridge times s. With G the gradient by K at that ridge, and because a multiple of K has the
+    same J, dJ / dK = G - (sum of G o K) / s ds / dK, where ds / dK = I / n.
     """
     gram = gram_matrix(layers, elementary)
     n, ridge = len(gram), float(np.exp(log_ridge))
     scale = gram.diagonal().mean(dtype=torch.float64).item() or 1.0  # a kernel that is zero everywhere has no size
-    scaled = gram.double().div_(scale)
-    found: LeaveOneOutError = leave_one_out_error(scaled, targets[:n], ridge)
-    through_scale = (found.gradient * scaled).sum().item() / n
-    slopes = found.gradient.div_(scale)
-    slopes.diagonal().sub_(through_scale / scale)
-    slopes = slopes.float()
+    found: LeaveOneOutError = leave_one_out_error(gram, targets[:n], ridge * scale)
+    along = torch.linalg.vecdot(found.gradient, gram).sum(dtype=torch.float64).item()
+    found.gradient.diagonal().sub_(along / (n * scale))
 
     def tile_gradient(tile: Tile) -> Tensor:
-        return slopes[tile.rows, tile.columns]
+        return found.gradient[tile.rows, tile.columns]
 
     gradients = weight_gradients(layers, elementary, tile_gradient)
     by_logarithm = [(g.cpu() * layer.weights).flatten().numpy() for g, layer in zip(gradients, layers, strict=True)]
-    return found.value, np.concatenate([*by_logarithm, [found.ridge_gradient * ridge]])
+    return found.value, np.concatenate([*by_logarithm, [found.ridge_gradient * ridge * scale]])
 
 
 def _all_logarithms(layers: Sequence[Layer]) -> np.ndarray:

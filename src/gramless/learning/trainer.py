@@ -96,7 +96,7 @@ def objective_gradients(
     def tile_gradient(tile: Tile) -> Tensor:
         gradient = (v[:, tile.rows].T @ v[:, tile.columns]).mul_((-0.5 / scale).item())
         gradient -= through_scale / n**2
-        if tile.rows == tile.columns:
+        if tile.on_diagonal:
             gradient.diagonal().add_(through_scale / n)
         return gradient
 
