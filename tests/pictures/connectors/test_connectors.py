@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import re
 import socket
+import subprocess
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -463,3 +465,13 @@ def test_events_that_are_none_are_refused(labelling, ask):
     for event in ({}, {"task": {}}, {"task": task(1), "annotation": {"result": [{"type": "choices"}]}}):
         reply = ask.post(f"{address}/webhook", json={"action": "ANNOTATION_CREATED"} | event)
         assert reply.status_code == 400
+
+
+@pytest.mark.parametrize("more", [["photoprism"], ["immich", "http://127.0.0.1:1", "--key=k"], ["label_studio", "-ox"]])
+def test_a_model_that_is_not_there_is_told_without_a_traceback(more, tmp_path):
+    name, *options = more
+    command = [sys.executable, "-m", f"gramless.pictures.connectors.{name}", "nowhere.gramless", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("there is no model file nowhere.gramless. Check the path")
+    assert len(done.stderr.splitlines()) == 1

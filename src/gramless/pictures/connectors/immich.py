@@ -22,6 +22,7 @@ import typer
 
 from gramless.errors import GramlessError
 from gramless.pictures.annotation import Annotator, load_annotator
+from gramless.pictures.connectors import run_command
 from gramless.pictures.connectors.json_server import fetch
 from gramless.pictures.features import PictureError
 from gramless.support.progress import ProgressBar
@@ -115,14 +116,9 @@ def main(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be tagged.")] = False,
 ) -> None:
     """Tag the pictures of an Immich server with a model's keywords."""
-    try:
-        counts = tag_all(load_annotator(model), Immich(address, key), parent, dry_run)
-    except GramlessError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
-    for name, count in counts.items():
+    for name, count in tag_all(load_annotator(model), Immich(address, key), parent, dry_run).items():
         typer.echo(f"{name}: {count:,} {'would be tagged' if dry_run else 'tagged'}")
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

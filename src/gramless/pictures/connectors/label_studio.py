@@ -29,6 +29,7 @@ import typer
 from gramless.errors import DataError
 from gramless.pictures.annotation import Annotator, load_annotator
 from gramless.pictures.annotation.fitting import THUMBNAIL_SIDE
+from gramless.pictures.connectors import run_command
 from gramless.pictures.connectors.json_server import Route, fetch, json_server, run
 from gramless.pictures.correcting.labels import REST, Answers
 from gramless.pictures.correcting.learning import Taught, learn_again
@@ -197,4 +198,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

@@ -32,6 +32,7 @@ import typer
 
 from gramless.errors import DataError
 from gramless.pictures.annotation import Annotator, load_annotator
+from gramless.pictures.connectors import run_command
 from gramless.pictures.connectors.json_server import Route, json_server, run
 
 PATH = "/api/v1/vision/labels"
@@ -80,4 +81,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)
