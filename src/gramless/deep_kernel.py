@@ -62,7 +62,11 @@ class DeepKernel:
                 f"every kernel needs a view of at least one column, and there is none for {unknown or self.layout}."
             )
         for entry in self.inputs:
-            on_view(entry, entry.kernel.check_view, self.layout[entry.view])
+            n_features, width = entry.kernel.n_columns, self.layout[entry.view]
+            if n_features not in (None, width):
+                raise DataError(
+                    f"a {entry.kernel.name} kernel of {n_features} features is on view {entry.view!r} of {width}."
+                )
         if not 0.0 < self.scale < float("inf"):
             raise DataError(f"the scale of a kernel must be positive and finite, got {self.scale}.")
         conditional = [entry for entry in self.inputs if entry.kernel.conditional]

@@ -122,5 +122,5 @@ def test_an_outlier_among_new_samples_is_like_nothing_and_changes_nothing_else(s
 
 def test_a_distance_of_other_columns_than_the_views_is_refused(rng):
     kernel = gl.DeepKernelNetwork(("distance",), (), learning=None, random_state=0).fit(rng.random((20, 4))).kernel_
-    with pytest.raises(gl.DataError, match="view 'view0': a distance kernel of 4 features is on a view of 3"):
+    with pytest.raises(gl.DataError, match="a distance kernel of 4 features is on view 'view0' of 3"):
         replace(kernel, layout={"view0": 3})

@@ -91,7 +91,7 @@ def test_known_values_on_a_view_of_several_columns_are_refused(X, path):
         for place in (part for part in walk(tree) if part.get("view") == "number"):
             place["view"] = "a"
 
-    refused(changed(model, path, change), "view 'a'.*one column, not 4")
+    refused(changed(model, path, change), "a precomputed kernel of 1 features is on view 'a' of 4")
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Distance()])
@@ -200,3 +200,10 @@ def test_a_model_with_columns_given_in_any_way_is_saved(columns, rng, path):
     model = gl.DeepMapNetwork(NETWORK, 6, views=columns, random_state=0).fit(X)
     gl.save(model, path)
     np.testing.assert_array_equal(gl.load(path).transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize(("name", "value"), [("class_weight", 5), ("class_weight", [1.0]), ("head", "x"), ("C", -1.0)])
+def test_parameters_of_a_fitted_model_are_those_that_fit_takes(name, value, X, path):
+    model = gl.DeepMapClassifier(NETWORK, 6, random_state=0).fit(X, np.arange(30) % 3)
+    path = changed(model, path, lambda tree, _: tree["$estimator"][1].update({name: value}))
+    refused(path, f"The '{name}' parameter")

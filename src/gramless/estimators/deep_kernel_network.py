@@ -250,6 +250,8 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
     def check_fitted(self) -> None:
         super().check_fitted()
         self._check_layout(self.kernel_.layout)
+        for entry in self.kernel_.inputs:
+            entry.kernel.declare()  # an error of a kernel that is still to be fitted
 
     def _fitting_kernels(self, views: Views, view: str, nonnegative: bool) -> tuple[str | Kernel, ...]:
         """What kernels="auto" means for one view."""

@@ -73,9 +73,10 @@ class Kernel(ABC):
         """Features of so many columns up to this absolute value neither overflow in the formula, nor before it ends."""
         return self.formula.largest(width, dtype)
 
-    def check_view(self, width: int) -> None:
-        """Refuse a view of so many columns where the kernel is of another number, and a kernel still to be fitted."""
-        self.declare()
+    @property
+    def n_columns(self) -> int | None:
+        """Of its view, where only so many will do."""
+        return None
 
     def check(self, x: Tensor) -> None:
         """Refuse samples that the kernel is not defined for, or whose values would not be numbers."""

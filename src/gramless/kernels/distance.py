@@ -118,10 +118,9 @@ class Distance(Kernel):
         root_of_mean = total * sqrt(2 * len(x) / max(1, len(x) - 1)) or 1.0
         return replace(self, centre=centre * size, factors=factors / root_of_mean)
 
-    def check_view(self, width: int) -> None:
-        super().check_view(width)
-        if self.centre is not None and len(self.centre) != width:
-            raise DataError(f"a distance kernel of {len(self.centre)} features is on a view of {width}.")
+    @property
+    def n_columns(self) -> int | None:
+        return None if self.centre is None else len(self.centre)
 
     def largest(self, width: int, dtype: torch.dtype) -> float:
         return torch.finfo(dtype).max  # what lies too far out is found where distances are taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -111,15 +111,20 @@ class Precomputed(Kernel):
     def _own_statistics(self, x: Tensor) -> Tensor:
         return self.gram.to(x.device).diagonal()[self._numbers(x)].to(x.dtype)
 
-    def check_view(self, width: int) -> None:
-        if width != 1:
-            raise DataError(
-                f"a precomputed kernel looks samples up by number, so its view has one column, not {width}. "
-                "Give np.arange(n).reshape(-1, 1), and the whole matrix to Precomputed(gram)."
-            )
+    @property
+    def n_columns(self) -> int | None:
+        return 1
+
+    def fit(self, x: Tensor, generator: torch.Generator) -> Self:
+        self._numbers(x)
+        return self
 
     def _numbers(self, x: Tensor) -> Tensor:
-        self.check_view(x.shape[1])
+        if x.shape[1] != self.n_columns:
+            raise DataError(
+                f"a precomputed kernel looks samples up by number, so its view has one column, not {x.shape[1]}. "
+                "Give np.arange(n).reshape(-1, 1), and the whole matrix to Precomputed(gram)."
+            )
         numbers = x[:, 0].round().long()
         if (numbers != x[:, 0]).any() or numbers.min() < 0 or numbers.max() >= len(self.gram):
             raise DataError(
