@@ -154,6 +154,10 @@ def test_how_a_classifier_was_chosen_is_known(X, path):
     for other in ({"head_kind_": "x"}, {"C_": -1.0}, {"C_": 0.0}):
         refused(changed(model, path, lambda tree, _, other=other: tree["$estimator"][2].update(other)), "no classifier")
 
+    refused(
+        changed(model, path, lambda tree, _: tree["$estimator"][2].update(head_kind_="discriminant")), "does not go"
+    )
+
     def change(tree, arrays):
         for point in (part["$value"][1] for part in walk(tree) if part.get("$value", [""])[0] == "SettingsPoint"):
             point["by"] = "x"
