@@ -211,3 +211,16 @@ def test_parameters_of_a_fitted_model_are_those_that_fit_takes(name, value, X, p
     model = gl.DeepMapClassifier(NETWORK, 6, random_state=0).fit(X, np.arange(30) % 3)
     path = changed(model, path, lambda tree, _: tree["$estimator"][1].update({name: value}))
     refused(path, f"The '{name}' parameter")
+
+
+@pytest.mark.parametrize(("name", "value"), [("learning", "x"), ("hidden", "x"), ("output_gain", -1.0)])
+def test_parameters_of_a_network_that_was_handed_over_are_too(name, value, X, path):
+    for model in (gl.DeepMapClassifier(NETWORK, 6, random_state=0), gl.DeepKernelClassifier(NETWORK, random_state=0)):
+        fitted = model.fit(X, np.arange(30) % 3)
+        of_network = f"learning='{value}'" if name == "learning" else f"The '{name}' parameter of DeepKernelNetwork"
+        refused(changed(fitted, path, lambda tree, _: _network(tree).update({name: value})), of_network)
+
+
+def _network(tree):
+    """The parameters of the first kernel network in a tree."""
+    return next(part["$estimator"][1] for part in walk(tree) if part.get("$estimator", [""])[0] == "DeepKernelNetwork")

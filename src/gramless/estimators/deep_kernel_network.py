@@ -247,6 +247,10 @@ class DeepKernelNetwork(FittedOnViews, BaseEstimator):
             raise ValueError("a network needs at least one elementary kernel; kernels= is empty.")
         return specs
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        make_learning(self.learning)  # an error of a name that is none
+
     def check_fitted(self) -> None:
         super().check_fitted()
         self._check_layout(self.kernel_.layout)

@@ -33,7 +33,9 @@ class FittedOnViews:
 
     def check_fitted(self) -> None:
         """Refuse attributes that do not fit together; for estimators that do not come from fit."""
-        self._validate_params()  # type: ignore[attr-defined]  # what fit would refuse; partial_fit would not look
+        handed_over = self.get_params(deep=False).values()  # type: ignore[attr-defined]
+        for estimator in (self, *(value for value in handed_over if isinstance(value, FittedOnViews))):
+            estimator._validate_params()  # type: ignore[attr-defined]  # what fit would refuse; partial_fit would not look
         get_tags(self)  # which scikit-learn asks for: of parameters that cannot be there are none
         columns = self.views  # type: ignore[attr-defined]
         covered = self.n_features_in_ == sum(self.layout_.values()) or columns is not None

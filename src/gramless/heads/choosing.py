@@ -161,7 +161,8 @@ def choose(contest: Contest, heads: Sequence[str], C: float | None) -> Choice:
         if "ridge" not in heads:
             if other is None:
                 raise DataError(
-                    "head='discriminant' takes the scores of three classes or more together, and two samples of each."
+                    "head='discriminant' takes the scores of three classes or more together, and two samples of each; "
+                    f"got {_counted(contest)}. Give head='auto', which takes it where it can."
                 )
             return other
         if other is not None:
@@ -236,6 +237,13 @@ def _best_ridge(contest: Contest, C: float | None) -> Choice:
             progress.advance()
     top = max(curve, key=lambda point: point.score)
     return Choice("ridge", top.C, tuple(curve), best)
+
+
+def _counted(contest: Contest) -> str:
+    n_labels = contest.signs.shape[1]
+    if contest.multilabel or n_labels == 1:
+        return "several labels per sample" if contest.multilabel else "two classes"
+    return f"{n_labels:,} classes, of which the smallest has {int((contest.signs > 0).sum(0).min())}"
 
 
 def _discriminated(contest: Contest, ridge: Choice) -> Choice | None:
