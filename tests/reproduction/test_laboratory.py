@@ -8,7 +8,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 import gramless as gl
-from gramless.maps.tuning import TUNERS, move_landmarks, tune_algorithm1
+from gramless.maps.tuning import TUNERS, tune_algorithm1
 from reproduction import laboratory as laboratory_module
 from reproduction.collection import Collection
 from reproduction.laboratory import Laboratory, MapSpec, NetworkSpec
@@ -131,7 +131,7 @@ def test_maps_are_those_of_the_network_itself(shared, tuning):
 @pytest.mark.parametrize("tuning", TUNERS)
 def test_maps_that_were_tuned_are_kept(tuning, tmp_path, monkeypatch):
     monkeypatch.setitem(TUNERS, "algorithm1", partial(tune_algorithm1, max_iterations=2, batch_size=5))
-    monkeypatch.setitem(TUNERS, "landmarks", partial(move_landmarks, n_steps=2))
+    monkeypatch.setattr("gramless.maps.tuning.landmark_descent.STEPS", 2)
     pictures = small_collection()
     spec = MapSpec(SUPERVISED, 10, 0, tuning, 60)
     made = Laboratory(pictures, tmp_path, 3, 60).map(spec)

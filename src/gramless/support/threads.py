@@ -1,23 +1,30 @@
 """Threads: one for a while, few samples on one, and as many as before in a forked child.
 
 GNU OpenMP's threads do not live on in a forked child, but its notes of them do: the next parallel loop of PyTorch or
-scikit-learn there waits for them for ever. So the forking thread lets its threads go before a
-fork, and both sides start new ones when they need them. What other threads of the parent compute goes on undisturbed.
+scikit-learn there waits for them for ever. So the forking thread lets its threads go before a fork, and waits for those
+of threads that have ended; both sides start new ones when they need them. What other threads of the parent compute goes
+on undisturbed.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
+from pathlib import Path
 from threading import Lock, get_ident
+from threading import enumerate as enumerate_threads
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 OMP_PAUSE_SOFT = 1
+TASKS, RUNNING = Path("/proc/self/task"), {"R", "D"}  # of Linux: threads, and the states of those that do something
+QUIET_LOOKS = 3
+SECONDS_TO_LEAVE = 0.5  # other threads' products may run for longer, and are not waited for
 FEW_SAMPLES = 1_500
 
 _lock = Lock()
@@ -95,7 +102,14 @@ def _libraries() -> ThreadpoolController:
 def survive_forks() -> None:
     """From now on, in this process and those forked from it, where the system has forks."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_let_threads_go, after_in_child=_begin_anew)
+        os.register_at_fork(before=_before_fork, after_in_parent=_lock.release, after_in_child=_begin_anew)
+
+
+def _before_fork() -> None:
+    """Nobody is setting numbers of threads when the fork comes: the libraries have locks of their own for that."""
+    _let_threads_go()
+    _wait_for_leaving()
+    _lock.acquire()
 
 
 def _let_threads_go() -> None:
@@ -106,9 +120,36 @@ def _let_threads_go() -> None:
             pause(OMP_PAUSE_SOFT)
 
 
+def _wait_for_leaving() -> None:
+    """Until no thread is running that Python does not know, and none has left for some looks.
+
+    When Python has joined a thread, it and those that computed for it are still on their way out, on a busy machine for
+    tens of milliseconds, and may hold a lock of MKL's memory: a child that is forked then waits for it for ever in its
+    first product.
+    """
+    if not TASKS.is_dir():
+        return
+    end, quiet, before = time.monotonic() + SECONDS_TO_LEAVE, 0, -1
+    while quiet < QUIET_LOOKS and time.monotonic() < end:
+        there, running = _tasks()
+        quiet = 0 if running or there != before else quiet + 1
+        before = there
+        time.sleep(0.0005)
+
+
+def _tasks() -> tuple[int, bool]:
+    """How many threads there are, and whether one is running that is not Python's."""
+    known = {thread.native_id for thread in enumerate_threads()}
+    states = []
+    for task in TASKS.iterdir():
+        with suppress(OSError):  # it has left
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            states.append(int(task.name) not in known and state in RUNNING)
+    return len(states), any(states)
+
+
 def _begin_anew() -> None:
-    """In a forked child, whose one thread is the one that forked: no other is inside, or holds the lock."""
-    global _lock
-    _lock = Lock()
+    """In a forked child, whose one thread is the one that forked: no other is inside."""
+    _lock.release()
     for thread in {*_inside} - {get_ident()}:
         del _inside[thread]

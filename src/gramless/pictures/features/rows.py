@@ -100,15 +100,15 @@ def compute_rows(
             chosen = {position: missing[position] for position in todo[start : start + size]}
             with closing(_batch_rows(sources, chosen, describe, workers, progress)) as results:
                 for position, rows in results:
-                    if given_up():
-                        raise GivenUpError("the pictures are not wanted any more.")
                     if isinstance(rows, PictureError):
                         unreadable[position] = rows.reason
-                        continue
-                    for name, numbers in rows.items():
-                        found[name][position] = numbers
-                        if cache:
-                            cache.keep(recipes[name], contents[position], numbers)
+                    else:
+                        for name, numbers in rows.items():
+                            found[name][position] = numbers
+                            if cache:
+                                cache.keep(recipes[name], contents[position], numbers)
+                    if given_up():
+                        raise GivenUpError("the pictures are not wanted any more.")
             if cache:
                 cache.save()
     finally:  # Ctrl-C loses only the pictures that are being computed
