@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -68,7 +69,10 @@ Open = Callable[..., OpenFolder]
 
 @pytest.fixture
 def opened(studio: Studio, tmp_path: Path) -> Iterator[Open]:
-    """opened(folder, annotator, output) opens a folder, by default a copy of the studio's; it is closed at the end."""
+    """opened(folder, annotator, output) opens a folder, by default a copy of the studio's; it is closed at the end.
+
+    Nothing is described or learned for it then any more: a thread that fits keeps PyTorch on one thread for all tests.
+    """
     with ExitStack() as open_folders:
 
         def start(
@@ -81,6 +85,8 @@ def opened(studio: Studio, tmp_path: Path) -> Iterator[Open]:
             return opened
 
         yield start
+    at_work = ("(_work)", "(_learn)")  # the functions' names are part of those of threads
+    wait_until(lambda: not any(thread.name.endswith(at_work) for thread in threading.enumerate()))
 
 
 def wait_until(is_so: Callable[[], object], seconds: float = 300.0) -> None:
