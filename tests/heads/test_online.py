@@ -306,3 +306,14 @@ def test_after_a_fit_each_label_keeps_its_own_hessian_where_all_are_small(rng, m
     for k in range(2):  # the mean of the hinge's curvature over a margin moved by 0.3 either way: 2 before the kink
         share = np.clip((1.3 - signs[:, k] * head.margins(X)[:, k]) / 0.6, 0.0, 1.0)
         np.testing.assert_allclose(own.moment[k], (2 * share[:, None] * x).T @ x / own.curvature[k], atol=1e-9)
+
+
+def test_a_summary_of_a_sample_becomes_that_of_all_samples_with_their_head(rng):
+    X, signs = problem(rng, 300)
+    some, whole = seen(X[:100], signs[:100], 1).head, seen(X, signs, 1).head
+    counts = np.column_stack([(signs < 0).sum(0), (signs > 0).sum(0)])
+    found = FitSummary.of(X[:100], signs[:100], some, np.ones((2, 2))).of_all(counts, whole)
+    online = started(X, signs).after_fit(found)
+    np.testing.assert_array_equal(online.counts, counts)
+    np.testing.assert_allclose(online.head.coefficients, whole.coefficients, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(online.head.intercepts, whole.intercepts, rtol=0, atol=1e-12)
